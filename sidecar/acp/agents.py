@@ -354,6 +354,8 @@ class HostedAgents:
         by = agent.command.transport
         if by is None or not host.connection.is_given_ours(request):
             return request
+        if agent.reached is None and not by.url:
+            return _without_own_tools(request)  # its process has ended meanwhile
         try:
             if agent.reached is None:
                 raise NotThere(_at_an_address(agent.id))

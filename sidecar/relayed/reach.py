@@ -43,6 +43,7 @@ STEADY_SECONDS = 60.0
 """A relay that was there for so long has a right to all pauses again."""
 MOST_NOISE = 64 * 1024
 """Bytes that a login shell may say before the relay's first line."""
+NO_HELLO = "did not answer as one"
 AT_ONCE = 16
 """Calls of one connection; what the bridge takes."""
 HELD = 128 * 1024 * 1024
@@ -129,10 +130,12 @@ class Reach:
         connections = None
         try:
             stdout = cast("asyncio.StreamReader", process.stdout)
-            lines = Lines(LONGEST + NUMBER)
+            lines = Lines(MOST_NOISE)
             try:
                 async with asyncio.timeout(START_SECONDS):
                     hello = await _hello(stdout, lines)
+            except Malformed:
+                raise NoRelay(NO_HELLO) from None
             except TimeoutError:
                 raise NoRelay(f"did not answer within {START_SECONDS:.0f} seconds") from None
             if hello is None:
@@ -142,6 +145,7 @@ class Reach:
                 raise NoRelay(
                     f"is of acp-sidecar {hello.program}, which this one ({__version__}) does not understand: install the same version there"
                 )
+            lines.limit = LONGEST + NUMBER
             connections = _Connections(self, cast("asyncio.StreamWriter", process.stdin))
             self._tell({"socket": hello.socket, "command": list(hello.command)})
             await connections.carry(stdout, lines)
@@ -311,15 +315,15 @@ class _Connection:
 
 
 async def _hello(stdout: asyncio.StreamReader, lines: Lines) -> Hello | None:
-    """The relay's first line; None at the end."""
+    """The relay's first line; None at the end. Raises NoRelay, and Malformed."""
     noise = 0
     while True:
         while (line := lines.next()) is not None:
             noise += len(line)
             if (hello := hello_of(line)) is not None:
                 return hello
-        if noise + (1 if lines.begun else 0) * lines.size > MOST_NOISE:
-            raise NoRelay("did not answer as one")
+        if noise > MOST_NOISE:
+            raise NoRelay(NO_HELLO)
         data = await stdout.read(READ)
         if not data:
             return None

@@ -307,6 +307,7 @@ NOT_THERE = [
     ("acp-sidecar-is-not-here", "ended with code 127"),
     ("/bin/false", "ended with code 1"),
     ("#!/bin/sh\nyes no relay here\n", "did not answer as one"),
+    ("#!/bin/sh\nhead -c 1000000 /dev/zero | tr '\\0' x; cat\n", "did not answer as one"),
     (OTHER, "is of acp-sidecar 9.9.9, which this one"),
 ]
 
