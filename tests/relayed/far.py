@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
@@ -30,6 +30,7 @@ def setting(agent: AgentCommand) -> dict[str, Any]:
         "command": agent.command,
         "args": list(agent.args),
         "env": dict(agent.env),
+        "protocol": agent.protocol,
         "transport": transport | {"sidecar": by.sidecar},
     }
 
@@ -63,11 +64,13 @@ async def a_sidecar(
     traces: Path,
     *,
     answer: Answer = lambda text, titles: None,
+    script: dict[str, Any] = SCRIPT,
+    protocol: Literal[1, 2] = 1,
     **options: Any,
 ) -> AsyncGenerator[Product]:
     traces.mkdir(exist_ok=True)
     agents = {
-        name: setting(replace(command(SCRIPT, traces / name), transport=by))
+        name: setting(replace(command(script, traces / name), transport=by, protocol=protocol))
         for name, by in transports.items()
     }
     told = {"agents": agents, "client": {"sessionUpdates": True}, "ownTools": "all", **options}

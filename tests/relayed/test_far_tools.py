@@ -17,7 +17,7 @@ from mcp import Client
 
 from sidecar.config import WORKSPACE_FOLDER, Transport
 from tests.gates.product import COMMAND, Product
-from tests.mcp.live import offered
+from tests.mcp.live import SCRIPT, offered
 from tests.relayed.far import a_far_agent, a_sidecar, a_turn, there
 from tests.support.elsewhere import THERE, by_namespace
 from tests.support.waiting import eventually
@@ -48,6 +48,11 @@ def by_link(project: Path) -> Transport:
     far = project.parent / "there"
     far.symlink_to(project, target_is_directory=True)
     return Transport(("/usr/bin/env",), {str(far): WORKSPACE_FOLDER}, sidecar=COMMAND[0])
+
+
+def by_there(project: Path) -> Transport:
+    """The same, once it is there."""
+    return Transport(("/usr/bin/env",), {str(project.parent / "there"): WORKSPACE_FOLDER})
 
 
 async def test_what_was_typed_after_the_prompt_is_read_and_edited(
@@ -282,6 +287,47 @@ async def test_nothing_is_left_there(project: Path, by: Transport, tmp_path: Pat
             await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
         await product.execute("sidecar.closeSession", {"sessionId": session["sessionId"]})
         eventually(lambda: not relays(server) and not socket.exists(), "the relay has ended")
+
+
+async def test_an_agent_of_version_2_is_given_them(project: Path, tmp_path: Path) -> None:
+    """It cannot ask for files, so they are how it reaches the text in the editor, without any setting."""
+    path = project / "a.txt"
+    how: dict[str, Any] = {"script": {**SCRIPT, "speaks": 2}, "protocol": 2, "ownTools": "live"}
+    async with a_sidecar(project, {"far": by_link(project)}, tmp_path / "traces", **how) as product:
+        product.open(path)
+        opened = await product.session("far")
+        turn = asyncio.ensure_future(product.prompt(opened))
+        (server,) = offered(tmp_path / "traces" / "far")
+        assert server["type"] == "stdio"
+        await product.wait_for(lambda: product.said(opened) == "begun")
+        product.type(path, "typed\n", at=0)
+        async with Client(there(by_there(project), server)) as client:
+            result = await client.call_tool("Read", {"file_path": "a.txt"})
+        assert getattr(result.content[0], "text", "") == "typed\n" + BASE
+        await product.execute("sidecar.cancel", {"sessionId": opened["sessionId"]})
+        await turn
+
+
+@linux
+async def test_after_the_agents_death_they_come_by_a_new_relay(project: Path, tmp_path: Path) -> None:
+    async with a_sidecar(project, {"far": by_link(project)}, tmp_path / "traces") as product:
+        opened = await product.session("far")
+        turn = asyncio.ensure_future(product.prompt(opened))
+        await product.wait_for(lambda: product.said(opened) == "begun")
+        (first,) = offered(tmp_path / "traces" / "far")
+        agents = (await product.execute("sidecar.status"))["agents"]
+        os.kill(next(agent["pid"] for agent in agents if agent["agent"] == "far"), signal.SIGKILL)
+        assert "error" in await turn
+        eventually(lambda: not relays(first), "its relay has ended")
+        turn = asyncio.ensure_future(product.prompt(opened))
+        await product.wait_for(lambda: product.said(opened) == "begunbegun")
+        _, second = offered(tmp_path / "traces" / "far")
+        assert environment(second) != environment(first)
+        async with Client(there(by_there(project), second)) as client:
+            result = await client.call_tool("Read", {"file_path": "a.txt"})
+        assert getattr(result.content[0], "text", "") == BASE
+        await product.execute("sidecar.cancel", {"sessionId": opened["sessionId"]})
+        await turn
 
 
 async def test_writes_that_are_denied(project: Path, tmp_path: Path) -> None:
