@@ -163,7 +163,7 @@ class Reach:
         try:
             arguments = session.paths.arguments(cast("dict[str, Any]", given))
         except Outside as outside:
-            return dict(refused(Refusal(Kind.OUTSIDE, str(outside)), "").as_json())
+            return dict(refused(Refusal(Kind.OUTSIDE, str(outside)), outside.path).as_json())
         answer = await carried_out(caller.ask, name, arguments, numbered=False)
         return session.paths.answer(name, answer)
 

@@ -31,6 +31,10 @@ NOWHERE = "what was asked for lies in no folder that stands for one of the user'
 class Outside(Exception):
     """A path that stands for nothing here. The message is for the model."""
 
+    def __init__(self, path: str, words: str) -> None:
+        super().__init__(words)
+        self.path = path
+
 
 class ToolPaths:
     """Of one session. `folder`: its own, there."""
@@ -91,7 +95,8 @@ class ToolPaths:
                 continue
             here = self.here(path)
             if here is None:
-                raise Outside(unmapped(self._agent, posixpath.join(self._folder, path), self._folders))
+                there = posixpath.join(self._folder, path)
+                raise Outside(there, unmapped(self._agent, there, self._folders))
             found[name] = here
         return found
 

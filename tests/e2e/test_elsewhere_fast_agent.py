@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from sidecar.config import WORKSPACE_FOLDER, AgentCommand
 from tests.e2e import fast_agent
+from tests.gates.product import COMMAND
 from tests.support import tools
 from tests.support.elsewhere import THERE, by_namespace
 from tests.support.talking_editor import TalkingEditor
@@ -42,6 +44,34 @@ async def test_it_reads_and_writes_what_the_user_sees(tmp_path: Path) -> None:
         assert f"The user's file of that name is {THERE}/a.txt there." in editor.said(session)
         await editor.prompt(fast_agent.call("execute", command="pwd; ls"), session)
         assert f"{THERE}\na.txt\nnew.txt" in editor.said(session)
+
+
+async def test_it_is_given_our_tools_there(tmp_path: Path) -> None:
+    """It starts `acp-sidecar mcp` where it runs; what that reads and edits is the text in the editor."""
+    project = tmp_path / "project"
+    project.mkdir()
+    path = project / "a.txt"
+    path.write_text("one\n")
+    options: Any = fast_agent.settings(tools.require("fast-agent"), tmp_path / "home", "--no-permissions")
+    agent = options["agents"][fast_agent.NAME]
+    by = replace(by_namespace(project), sidecar=COMMAND[0])
+    command = AgentCommand(agent["command"], tuple(agent["args"]), agent["env"], transport=by)
+    agents = {fast_agent.NAME: command}
+    async with TalkingEditor(tmp_path / "state", project, agents, ownTools="all") as editor:
+        editor.open(path)
+        session = (await editor.execute("sidecar.newSession", {"agent": fast_agent.NAME}))["sessionId"]
+        editor.replace(path, "one", "typed")
+        await editor.prompt(fast_agent.call("sidecar__Read", file_path=f"{THERE}/a.txt"), session)
+        assert "typed" in editor.said(session)
+        edit = {"file_path": "a.txt", "old_string": "typed", "new_string": "edited"}
+        await editor.prompt(fast_agent.call("sidecar__Edit", **edit), session)
+        assert f"The file {THERE}/a.txt has been updated" in editor.said(session)
+        assert editor.document(path).text == "edited\n"
+        assert [row["uri"] for row in await editor.execute("sidecar.listChanges", {})] == [path.as_uri()]
+        await editor.prompt(fast_agent.call("sidecar__Read", file_path=str(path)), session)
+        assert f'{{"errorKind":"path_outside_workspace","path":"{path}"}}' in editor.said(session)
+        editor.undo(path)
+        assert editor.document(path).text == "typed\n"
 
 
 async def test_it_is_reached_by_a_websocket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
