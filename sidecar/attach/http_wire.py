@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 from websockets.asyncio.server import ServerConnection
@@ -63,6 +63,7 @@ Ours = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 def either(ours: Ours) -> type[Either]:
     class WithOurs(Either):
         _ours = staticmethod(ours)
+        silent: ClassVar[set[Either]] = set()
 
     return WithOurs
 
@@ -71,10 +72,19 @@ class Either(ServerConnection):
     """A connection of the WebSocket server's that becomes one of ours if its first request is for no WebSocket."""
 
     _ours: Ours
+    silent: ClassVar[set[Either]]
+    """Those that have asked for nothing yet."""
+
+    @classmethod
+    def end_silent(cls) -> None:
+        """From Python 3.12.1 on, the end of a server waits for all of its connections."""
+        for one in list(cls.silent):
+            one._undecided.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._begun = b""
         self._undecided: Any = transport
+        self.silent.add(self)
         self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, transport.close)
 
     def data_received(self, data: bytes) -> None:
@@ -87,6 +97,7 @@ class Either(ServerConnection):
             return None
         self._undecided = None
         self._late.cancel()
+        self.silent.discard(self)
         if end and head.startswith(b"GET ") and b"\r\nupgrade: websocket" in head.lower():
             super().connection_made(transport)
             return super().data_received(self._begun)
@@ -102,6 +113,7 @@ class Either(ServerConnection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
+        self.silent.discard(self)
         if self._undecided is None:
             super().connection_lost(exc)
 

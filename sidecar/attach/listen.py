@@ -86,7 +86,7 @@ class Listening:
 
     async def until_ended(self, port: int) -> int:
         """Raises ConnectionError without an editor, OSError if the port cannot be had."""
-        stopped = signals()
+        stopped, connections = signals(), either(self._taken_over)
         await (await self._sidecar()).aclose()
         async with serve(
             self._client,
@@ -96,7 +96,7 @@ class Listening:
             server_header=f"acp-sidecar/{__version__}",
             process_request=self._request,
             process_response=self._response,
-            create_connection=either(self._taken_over),
+            create_connection=connections,
         ) as server:
             self.port = next(iter(server.sockets)).getsockname()[1]
             sys.stderr.write(
@@ -106,6 +106,7 @@ class Listening:
             number = await stopped
             await cancelled(*self._carrying)
             await self._http.aclose()
+            connections.end_silent()
             return 128 + number
 
     # who is let in

@@ -103,35 +103,29 @@ def said(person: Person) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("method", "headers", "body", "status"),
-    [
-        ("POST", {"Origin": "https://evil.example"}, INITIALIZE, 403),
-        ("POST", {"Origin": "null"}, INITIALIZE, 403),
-        ("POST", {"Host": "evil.example"}, INITIALIZE, 403),
-        ("OPTIONS", {"Origin": "https://evil.example"}, None, 403),
-        ("GET", {"Host": "127.0.0.1.evil.example:80", "Acp-Connection-Id": "x"}, None, 403),
-        ("GET", {"Accept": "text/event-stream"}, None, 400),
-        ("GET", {"Accept": "text/event-stream", "Acp-Connection-Id": "x"}, None, 404),
-        ("GET", {"Accept": "text/html", "Acp-Connection-Id": "x"}, None, 406),
-        ("DELETE", {"Acp-Connection-Id": "x"}, None, 404),
-        ("DELETE", {}, None, 400),
-        ("POST", {"Acp-Connection-Id": "x"}, {"jsonrpc": "2.0", "method": "x"}, 404),
-        ("PUT", {}, None, 405),
-        ("HEAD", {}, None, 405),
-    ],
-)
-async def test_who_was_not_let_in_gets_nowhere_and_shows_no_code(
-    tmp_path: Path, method: str, headers: dict[str, str], body: object, status: int
-) -> None:
-    async with (
-        an_editor(tmp_path) as product,
-        listening(product, tmp_path / "ws") as port,
-        browser() as http,
-    ):
-        told = await http.request(method, address(port), headers=headers, json=body)
-        assert told.status_code == status, told.text
-        assert "Access-Control-Allow-Origin" not in told.headers
+REFUSED: list[tuple[str, dict[str, str], object, int]] = [
+    ("POST", {"Origin": "https://evil.example"}, INITIALIZE, 403),
+    ("POST", {"Origin": "null"}, INITIALIZE, 403),
+    ("POST", {"Host": "evil.example"}, INITIALIZE, 403),
+    ("OPTIONS", {"Origin": "https://evil.example"}, None, 403),
+    ("GET", {"Host": "127.0.0.1.evil.example:80", "Acp-Connection-Id": "x"}, None, 403),
+    ("GET", {"Accept": "text/event-stream"}, None, 400),
+    ("GET", {"Accept": "text/event-stream", "Acp-Connection-Id": "x"}, None, 404),
+    ("GET", {"Accept": "text/html", "Acp-Connection-Id": "x"}, None, 406),
+    ("DELETE", {"Acp-Connection-Id": "x"}, None, 404),
+    ("DELETE", {}, None, 400),
+    ("POST", {"Acp-Connection-Id": "x"}, {"jsonrpc": "2.0", "method": "x"}, 404),
+    ("PUT", {}, None, 405),
+    ("HEAD", {}, None, 405),
+]
+
+
+async def test_who_was_not_let_in_gets_nowhere_and_shows_no_code(tmp_path: Path) -> None:
+    async with an_editor(tmp_path) as product, listening(product, tmp_path / "ws") as port, browser() as http:
+        for method, headers, body, status in REFUSED:
+            told = await http.request(method, address(port), headers=headers, json=body)
+            assert told.status_code == status, (method, headers, told.text)
+            assert "Access-Control-Allow-Origin" not in told.headers
         await product.execute("sidecar.status", {})  # what was shown before is heard
         assert codes(product) == []
 
@@ -188,34 +182,51 @@ async def test_a_page_that_the_user_named_may_connect(tmp_path: Path) -> None:
         assert told.headers["Access-Control-Expose-Headers"] == "Acp-Connection-Id"
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"nonsense\r\n\r\n",
-        b"POST /acp HTTP/1.1\r\n",
-        b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
-        b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
-        b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000,
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    ],
-)
-async def test_what_is_no_http_costs_only_its_connection(tmp_path: Path, sent: bytes) -> None:
-    async with (
-        an_editor(tmp_path) as product,
-        listening(product, tmp_path / "ws") as port,
-        browser() as http,
-    ):
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(port.url.split(":")[2].split("/")[0]))
-        writer.write(sent)
-        writer.write_eof()
-        answer = await asyncio.wait_for(reader.read(), 30)
-        assert answer[:9] in (b"", b"HTTP/1.1 "), answer
-        writer.close()
-        assert (await http.get(address(port))).status_code == 400
+NO_HTTP = [
+    b"",
+    b"nonsense\r\n\r\n",
+    b"POST /acp HTTP/1.1\r\n",
+    b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+    b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
+    b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000,
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+]
+
+
+async def test_what_is_no_http_costs_only_its_connection(tmp_path: Path) -> None:
+    async with an_editor(tmp_path) as product, listening(product, tmp_path / "ws") as port, browser() as http:
+        for sent in NO_HTTP:
+            reader, writer = await asyncio.open_connection("127.0.0.1", number_of(port))
+            writer.write(sent)
+            writer.write_eof()
+            answer = await asyncio.wait_for(reader.read(), 30)
+            assert answer[:9] in (b"", b"HTTP/1.1 "), (sent[:40], answer)
+            writer.close()
+            assert (await http.get(address(port))).status_code == 400
         assert codes(product) == []
+
+
+def number_of(port: Port) -> int:
+    return int(port.url.split(":")[2].split("/")[0])
+
+
+async def test_the_end_waits_for_nobody(tmp_path: Path) -> None:
+    """Neither for one that has said nothing, nor for one that listens."""
+    async with an_editor(tmp_path) as product, listening(product, tmp_path / "ws") as port, browser() as http:
+        url = f"{address(port)}?code={await code_of(port)}"
+        opened = await http.post(url, json=INITIALIZE)
+        mine = {"Acp-Connection-Id": opened.headers["Acp-Connection-Id"], "Accept": "text/event-stream"}
+        silent, begun = [await asyncio.open_connection("127.0.0.1", number_of(port)) for _ in range(2)]
+        begun[1].write(b"POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{")
+        async with http.stream("GET", url, headers=mine) as stream:
+            assert stream.status_code == 200
+            port.process.terminate()
+            async with asyncio.timeout(10):
+                await port.process.wait()
+        for _, writer in (silent, begun):
+            writer.close()
 
 
 async def test_a_client_that_has_gone_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

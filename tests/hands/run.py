@@ -236,9 +236,7 @@ class _Run:
         rows = self.editor.command("sidecar.listChanges", {})
         self.say(f"    under review: {rows}")
         self.say(f"    rejected: {self.editor.command('sidecar.reject', {'all': True})}")
-        left = {
-            name: agents_alone(self.text(name)) - self.oracle.file(name).kept for name in self.plan.files
-        }
+        left = {name: agents_alone(self.text(name)) - self.oracle.file(name).kept for name in self.plan.files}
         return [
             Problem("not back", f"{', '.join(sorted(rest))} in {name} after everything was rejected")
             for name, rest in left.items()
