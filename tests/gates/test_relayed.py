@@ -178,22 +178,21 @@ async def test_a_second_client_gets_no_answer_of_the_first(
 
 async def test_a_flood_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of calls whose answers take their time, only so many are taken in."""
-    most, at_once = [0], [0]
+    under_way: list[int] = []
 
     class Slow(Editor):
         async def call(self, method: str, params: Mapping[str, object]) -> Any:
-            at_once[0] += 1
-            most[0] = max(most[0], at_once[0])
-            await asyncio.sleep(0)
-            at_once[0] -= 1
+            tasks = (str(task.get_coro()) for task in asyncio.all_tasks())
+            under_way.append(sum("_Connections._answer" in task for task in tasks))
+            await asyncio.sleep(0.001)
             return await super().call(method, params)
 
     monkeypatch.setattr(sys.modules[__name__], "Editor", Slow)
     monkeypatch.setattr(reach_module, "MOST_HELD", 20)
-    said = b"".join(call(1 + n % 4, n, "/there/a") for n in range(2000))
-    editor, got, _ = await played(tmp_path, said, 2000, monkeypatch)
-    assert (len(editor.asked), len(got)) == (2000, 2000)
-    assert most[0] <= 21
+    said = b"".join(call(1 + n % 4, n, "/there/a") for n in range(300))
+    editor, got, _ = await played(tmp_path, said, 300, monkeypatch)
+    assert (len(editor.asked), len(got)) == (300, 300)
+    assert 10 < max(under_way) <= 21
 
 
 @pytest.fixture
