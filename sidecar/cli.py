@@ -62,7 +62,7 @@ def _revert(arguments: argparse.Namespace) -> int:
     from sidecar.recovery.revert_command import run
 
     store = Store()
-    with LiveSidecars(os.getcwd(), os.environ, store.texts) as live:
+    with LiveSidecars(os.getcwd(), os.environ) as live:
         return run(arguments, store, live)
 
 

@@ -5,13 +5,13 @@ there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from sidecar.bridge.client import BridgeError, Client, Lost
 from sidecar.bridge.finding import find_all
 from sidecar.core.taken_back import Write, joined
-from sidecar.journal.entry import JournalFailed, Recorded, Texts
+from sidecar.journal.entry import Recorded, Texts
 from sidecar.recovery.revert import AGENT
 
 OPEN_SECONDS = 10.0
@@ -21,11 +21,9 @@ OPEN_SECONDS = 10.0
 class LiveSidecars:
     """All of the user's running sidecars; connects at the first question. Close it at the end."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], texts: Callable[[str], Texts]) -> None:
-        """`texts`: returns the texts of a journalled write by its id; raises JournalFailed."""
+    def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._cwd = cwd
         self._env = env
-        self._texts = texts
         self._clients: list[Client] | None = None
         self._having: dict[str, Client] = {}
 
@@ -45,14 +43,12 @@ class LiveSidecars:
                 return True
         return False
 
-    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
+    def revert(
+        self, path: str, writes: Sequence[Recorded], texts: Sequence[Texts], session: str
+    ) -> str | None:
         client = self._having[path]
-        try:
-            runs = self._runs(writes)
-        except JournalFailed as failed:
-            return str(failed)
         steps: list[dict[str, str]] = []
-        for before, after in runs:
+        for before, after in _runs(writes, texts):
             if before is None or after is None:
                 did = "made" if before is None else "removed"
                 return f"the agent {did} it, and an editor has it open; close it there and try again"
@@ -78,13 +74,6 @@ class LiveSidecars:
             case _:
                 return "the sidecar's answer is not understood; it may be of another version"
 
-    def _runs(self, writes: Sequence[Recorded]) -> list[Write]:
-        """Their texts, newest first. Each of the newest writes whose outcome is unknown stands alone: the other side, which knows the
-        editor's text, leaves out what is not in it. The others are joined, which keeps the message small."""
-        unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))
-        texts = [self._texts(write.id) for write in writes]
-        return [*texts[:unclear], *joined(texts[unclear:])]
-
     def close(self) -> None:
         for client in self._clients or ():
             client.close()
@@ -94,3 +83,10 @@ class LiveSidecars:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _runs(writes: Sequence[Recorded], texts: Sequence[Texts]) -> list[Write]:
+    """Their texts, newest first. Each of the newest writes whose outcome is unknown stands alone: the other side, which knows the
+    editor's text, leaves out what is not in it. The others are joined, which keeps the message small."""
+    unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))
+    return [*texts[:unclear], *joined(texts[unclear:])]

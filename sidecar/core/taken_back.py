@@ -1,4 +1,4 @@
-"""taken_back: which writes of one file are still in it, and which of them are taken back as one. Pure.
+"""taken_back: which writes of one file are still in it, which of them are taken back as one, and what that leads to. Pure.
 
 A write is a pair of texts, before and after it, raw; None where there was no file. Writes come newest first. Texts are compared in the
 form of core.normal.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sidecar.core.normal import normal
+from sidecar.core.merge import Conflict, merge
+from sidecar.core.normal import Normal, normal
 
 Write = tuple[str | None, str | None]
 
@@ -26,6 +27,27 @@ def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
         if _says(before, current):
             return writes[number + 1 :]
     return writes
+
+
+def without_gone(write: Write, gone: Sequence[Write]) -> Write:
+    """The write as it would have been made had those before it not been, which are taken back already. `gone`: these writes, newest first.
+
+    What is taken back stays so: a write that had replaced or removed another's work, which was taken back since, does not bring that work back."""
+    before, after = write
+    for older_before, older_after in gone:
+        if before is None or older_after is None or not _same(older_after, before):
+            break
+        if older_before is not None and after is not None:
+            after = _less(after, older_after, older_before)
+        before = older_before
+    return before, after
+
+
+def _less(text: str, after: str, before: str) -> str:
+    """`text` (raw) without what led from `before` to `after`, which was replaced in it if that is not possible."""
+    now = Normal(text)
+    merged = merge(normal(after), now.text, normal(before))
+    return text if isinstance(merged, Conflict) else now.changes_in_raw(merged.changes).apply(text)
 
 
 def joined(writes: Sequence[Write]) -> list[Write]:

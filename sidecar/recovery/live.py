@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sidecar.journal.entry import Recorded
+from sidecar.journal.entry import Recorded, Texts
 
 
 class Live(Protocol):
@@ -18,8 +18,11 @@ class Live(Protocol):
         """Whether an editor with a running sidecar has the file at this canonical path open."""
         ...
 
-    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
-        """Reverts the writes (newest first, all of this one file) in the editor. Returns None on success.
+    def revert(
+        self, path: str, writes: Sequence[Recorded], texts: Sequence[Texts], session: str
+    ) -> str | None:
+        """Reverts the writes (newest first, all of this one file; `texts`: what of each is to be taken back) in the editor. Returns None on
+        success.
 
         The running sidecar journals it as `session`, with `takes_back`. On failure returns why, as a clause for the
         user; nothing was changed.

@@ -1,5 +1,6 @@
 """revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
 
+What is taken back stays so, whatever is taken back after it: a write that had removed another's work does not bring that work back.
 For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, by whomever, as many of them,
 newest first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
 can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, and their saves side
@@ -14,13 +15,15 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from functools import partial
+from functools import cached_property, partial
+from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.taken_back import without_gone
 from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.journal import Store
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
@@ -202,7 +205,11 @@ class _Job:
     def through(self, live: Live) -> Reverted:
         if self._dry_run:
             return self._done(Outcome.PUT_BACK, "in the editor, which has it open")
-        why = live.revert(self._path, self._writes, self._session)
+        try:
+            texts = self._texts()
+        except JournalFailed as failed:
+            return self._done(Outcome.STANDS, str(failed))
+        why = live.revert(self._path, self._writes, texts, self._session)
         return (
             self._done(Outcome.PUT_BACK, "in the editor") if why is None else self._done(Outcome.STANDS, why)
         )
@@ -219,6 +226,8 @@ class _Job:
                 done.append(self._done(Outcome.STANDS, str(failed)))
             if done[-1].outcome.is_failure or self._dry_run:
                 break
+            if done[-1].outcome is Outcome.ALREADY:
+                self._store.finish_all([write.id for write in some], "undone")
         self._writes = every
         if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
             self._prune()  # whoever removed the file may have left its folders, or was ended before
@@ -227,9 +236,7 @@ class _Job:
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
         """The writes that are taken back together, and whether as a whole. What was written before somebody else removed the file, and it was made
         anew, is another file's: that removal comes back in between."""
-        several = len(self._writes) > 1
-        every = self._store.entries(Selection(paths=(self._path,))) if several else ()
-        removals = [one.id for one in every if _has_removed(one)]
+        removals = [one.id for one in self._every if _has_removed(one)]
         some: list[Recorded] = []
         was_whole = False
         for write in self._writes:
@@ -243,7 +250,7 @@ class _Job:
             yield was_whole, some
 
     def _text(self) -> _Steps[Reverted]:
-        texts = [self._store.texts(write.id) for write in self._writes]
+        texts = self._texts()
         for _ in range(TRIES):
             with files.at(self._writes[0].root, self._path, "write") as found:
                 step = self._step(found, texts)
@@ -256,6 +263,29 @@ class _Job:
                 if refusal.kind is not Kind.CHANGED_ON_DISK:
                     return self._done(Outcome.STANDS, refusal.message)
         return self._done(Outcome.STANDS, "it keeps changing; try again")
+
+    @cached_property
+    def _every(self) -> Sequence[Recorded]:
+        """All writes of the file, newest first."""
+        return self._store.entries(Selection(paths=(self._path,)))
+
+    def _texts(self) -> list[Texts]:
+        """What of each write is to be taken back: all that it changed, but for what is taken back already."""
+        return [
+            Texts(
+                *without_gone(
+                    self._store.texts(write.id), [self._store.texts(one.id) for one in self._gone(write)]
+                )
+            )
+            for write in self._writes
+        ]
+
+    def _gone(self, write: Recorded) -> list[Recorded]:
+        """The writes right before it that are taken back already, newest first. Whoever takes back a revert wants them back."""
+        if write.agent in TAKES_BACK:
+            return []
+        older = (one for one in self._every if one.id < write.id and one.state != "failed")
+        return list(takewhile(lambda one: one.state in ("undone", "rejected"), older))
 
     def _whole(self) -> _Steps[Reverted]:
         done = Outcome.ALREADY
@@ -278,7 +308,7 @@ class _Job:
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now is None and before is not None:
-            before = self._as_moved(write, before)
+            before = self._without_gone(write, self._as_moved(write, before))
         if now == before:
             return Outcome.ALREADY
         if now != after and not (
@@ -326,6 +356,20 @@ class _Job:
                 return False
             text = texts.before
         return text is not None and text == made
+
+    def _without_gone(self, removal: Recorded, removed: FileState) -> FileState | None:
+        """What was removed, less what had been made there before and is taken back already. None: nothing was there without that."""
+        text = files.text(removed)
+        if text is None:
+            return removed
+        before, _ = without_gone((text, None), [self._store.texts(one.id) for one in self._gone(removal)])
+        return (
+            None
+            if before is None
+            else files.saying(removed, before, self._path)
+            if before != text
+            else removed
+        )
 
     def _as_moved(self, removal: Recorded, removed: FileState) -> FileState:
         """What a file said that was removed, less what has been taken back in it since, under the name to which it was moved: that does not come

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from sidecar import disk
+from sidecar.core.file_state import FileState
 from sidecar.journal import Store
-from sidecar.journal.entry import Recorded
+from sidecar.journal.entry import Recorded, Texts
 from sidecar.journal.selecting import Selection
 from sidecar.recovery import revert as module
 from sidecar.recovery.revert import Outcome, Reverted, new_session, revert
@@ -288,7 +289,9 @@ class FakeLive:
     def has_open(self, path: str) -> bool:
         return path == self.path
 
-    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
+    def revert(
+        self, path: str, writes: Sequence[Recorded], texts: Sequence[Texts], session: str
+    ) -> str | None:
         self.asked.append((path, [write.id for write in writes], session))
         return self.answer
 
@@ -312,3 +315,24 @@ def test_names_that_are_not_unicode(bench: Bench) -> None:
     write = bench.write(name, "a\n", "b\n")
     bench.revert(write)
     assert bench.path(name).read_text() == "a\n"
+
+
+@pytest.mark.parametrize("first", ["older", "newer"])
+@pytest.mark.parametrize("mine", ["", "mine\n"], ids=["as they left it", "edited since"])
+def test_what_another_had_put_right_does_not_come_back(bench: Bench, first: str, mine: str) -> None:
+    """In whatever order: an agent changed a line, another one changed it back, and both are taken back."""
+    base, changed = numbered(9), numbered(9).replace("5 ", "five ", 1)
+    writes = [bench.write("a.txt", base, changed), bench.write("a.txt", changed, base)]
+    bench.path("a.txt").write_text(base + mine)
+    for write in writes if first == "older" else reversed(writes):
+        bench.revert(write)
+    assert bench.path("a.txt").read_text() == base + mine
+    assert set(bench.states().split()[:2]) == {"undone"}
+
+
+def test_a_file_that_was_made_and_removed_does_not_come_back(bench: Bench) -> None:
+    made = bench.write("a.txt", None, "a\n")
+    removed = bench.write("a.txt", "a\n", None, states=(FileState(b"a\n", 0o644), None))
+    for write in (made, removed):
+        bench.revert(write)
+    assert not bench.path("a.txt").exists()

@@ -98,6 +98,26 @@ async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path) -> None:
         assert editor.text("a.txt") == mine(BASE)
 
 
+async def test_what_is_out_of_an_open_file_already_counts_as_taken_back(
+    tmp_path: Path, journal: Path
+) -> None:
+    """So that nothing that is taken back later brings it back."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await written(bench, BASE)
+        editor.replaces("a.txt", "base25", "mine")
+        (_, first) = await kept.entries()
+        change = Change(str(folder / "a.txt"), (Step(FIRST, BASE),), "revert", takes_back=(first.id,))
+        assert (await bench.workspace.applier.apply(change)).result == "applied"
+        assert [one.state for one in await kept.entries()] == ["done", "undone"]
+        assert editor.text("a.txt") == mine(BASE)
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_a_file_that_was_moved_and_moved_back(tmp_path: Path, journal: Path, restarted: bool) -> None:
     """What is under review in it goes with it both times; the move back is one that no sidecar made."""

@@ -55,7 +55,7 @@ class CommandLine:
 
         def run() -> Said:
             store = Store(self._journal)
-            live = LiveSidecars("", {}, store.texts)
+            live = LiveSidecars("", {})
             live._clients = [cast("Client", _Client(loop, workspace))]
             return self.revert(*words, store=store, live=live)
 

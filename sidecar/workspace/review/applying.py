@@ -146,6 +146,8 @@ class Applier:
         result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
         match result:
             case Stop():
+                if result.end.result == "applied":  # it is out of the text already, and stays so
+                    await self._journal.finish_all(change.takes_back, "undone")
                 return result.end
             case Landed():
                 if result.tracked is tracked:
