@@ -842,3 +842,64 @@ def test_the_user_closes_while_the_change_is_noted(tmp_path: Path) -> None:
         assert (tmp_path / "a.txt").read_text() == BASE
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+
+
+def test_the_user_closes_while_what_it_was_opened_with_is_noted(tmp_path: Path) -> None:
+    """What somebody does to the file from then on is seen in its review."""
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def meanwhile() -> None:
+            await asyncio.sleep(0.2)
+            editor.closes("a.txt")
+
+        await runs(turn, "a.txt", CHANGED)
+        journal.then = meanwhile
+        editor.opens("a.txt")
+        await asyncio.sleep(6)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        (tmp_path / "a.txt").write_text(BASE.replace("one\n", ""))
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("one\n", "")
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal)
+
+
+@either
+def test_the_agent_writes_and_the_user_saves_while_the_users_shell_is_noted(
+    tmp_path: Path, custom: bool
+) -> None:
+    """What was noted of the shell's edit counts once, and not as the agent's."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE, call="c0")
+        await asyncio.sleep(2)
+        tick()
+        turn.puts("a.txt", MINE)
+        tick()
+
+        async def meanwhile() -> None:
+            await asyncio.sleep(HEARD)
+            turn.says("execute")
+            tick()
+            turn.puts("a.txt", MINE.replace("four", "FOUR"))
+            tick()
+            editor.model.reload(editor.uri("a.txt"))
+            editor.replaces("a.txt", "one", "typed")
+            assert editor.saves("a.txt")
+            turn.says("execute", status="completed")
+
+        journal.then = meanwhile
+        await asyncio.sleep(6)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        assert apart(bench) == ["a.txt"]
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE.replace("one", "typed")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)

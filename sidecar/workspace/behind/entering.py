@@ -84,8 +84,10 @@ class Entering:
     ) -> None:
         """Puts a change where it belongs: before everything else that happened since. `review`: hunks, and the text they are in, from which
         the user led to `before` (both raw). `changes`: each leg's, in raw texts."""
-        uri, now = tracked.document.uri, tracked.document.snapshot()
-        reviewed = self._state.ledgers.at(uri, now, live=True)
+        uri = tracked.document.uri
+        opened = self._state.documents.get(uri)  # None: it was closed while the change was journalled
+        now = (opened or tracked).document.snapshot()
+        reviewed = self._state.ledgers.at(uri, now, live=opened is not None)
         ledger = reviewed.ledger
         ledger.hunks = tuple(review[1])
         user_steps(ledger, review[0], Text.of(before))
@@ -105,6 +107,8 @@ class Entering:
         else:
             tracked.hunks_then.forget()
         user_steps(ledger, before, now)
+        if opened is None:
+            reviewed.text = now
         self._state.ledgers.moved(reviewed)
 
     def enter_opened(

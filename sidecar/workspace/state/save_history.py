@@ -40,6 +40,8 @@ class SaveHistory:
         self._past = Past(text)
         self._told: int | None = None
         """The newest text when a save was told last, whose bytes nobody has found on the disk yet."""
+        self._told_first: int | None = None
+        """The same, when the first one was told of those that were since the disk was last found to hold one of the texts."""
         self._outside = 0
         """The newest text when the disk was last found to hold none of the texts: those before it are not there any more but by a save."""
         self._users = 0
@@ -106,6 +108,7 @@ class SaveHistory:
     def told(self) -> None:
         """A didSave was received."""
         self._told = self._past.newest
+        self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
 
@@ -138,7 +141,7 @@ class SaveHistory:
     def is_on_disk(self, number: int) -> tuple[bool, bool]:
         """The text with that number is on the disk. Whether the document was edited since, and whether by the user."""
         self._past.saved(number)
-        self._told = None
+        self._told = self._told_first = None
         return number != self._past.newest, number < self._users
 
     def base(self, disk: str, known: str | None) -> str | None:
@@ -163,9 +166,10 @@ class SaveHistory:
 
     def saved_before(self, disk: str) -> str | None:
         """What somebody wrote `disk` over, which the document said then, too: the text before, closest to it, that the user may have saved; both in
-        the compared form. None: it said nothing before."""
-        number = self._past.find(disk)
-        texts = [] if number is None else self._saveable(number - 1)
+        the compared form. None: no save was told before the document said that."""
+        number, first = self._past.find(disk), self._told_first
+        is_over = number is not None and first is not None and first < number
+        texts = self._saveable(number - 1) if number is not None and is_over else []
         return _closest(texts, disk) if texts else None
 
     def _saveable(self, told: int) -> list[str]:
