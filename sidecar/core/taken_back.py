@@ -30,21 +30,35 @@ def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
 
 
 def without_gone(write: Write, gone: Sequence[Write]) -> Write:
-    """The write as it would have been made had those before it not been, which are taken back already. `gone`: these writes, newest first.
+    """The write as it would have been made had those before it not been, which are taken back by now. `gone`: these writes, newest first. Those that
+    were out of the text before this write was made do not count.
 
     What is taken back stays so: a write that had replaced or removed another's work, which was taken back since, does not bring that work back."""
     before, after = write
-    for older_before, older_after in gone:
-        if before is None or older_after is None or not _same(older_after, before):
-            break
-        if older_before is not None and after is not None:
-            after = _less(after, older_after, older_before)
-        before = older_before
-    return before, after
+    without = before
+    for older in gone:
+        if without is not None and _has(without, older):
+            without = None if older[0] is None or older[1] is None else _less(without, older[1], older[0])
+    if before is None or without is None or after is None:
+        return without, after
+    return without, _less(after, before, without)
+
+
+def _has(text: str, write: Write) -> bool:
+    """Whether what the write made is in `text`."""
+    before, after = write
+    if before is None or after is None:
+        return after is not None and _same(
+            text, after
+        )  # else others have worked in the file, which is theirs, too
+    merged = merge(normal(before), normal(text), normal(after))
+    return not isinstance(merged, Conflict) and merged.changes.is_empty
 
 
 def _less(text: str, after: str, before: str) -> str:
-    """`text` (raw) without what led from `before` to `after`, which was replaced in it if that is not possible."""
+    """`text` (raw) without what led from `before` to `after`; as it is, where others have replaced that."""
+    if text == after:
+        return before
     now = Normal(text)
     merged = merge(normal(after), now.text, normal(before))
     return text if isinstance(merged, Conflict) else now.changes_in_raw(merged.changes).apply(text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from sidecar.core.file_state import FileState
+from sidecar.core.retold import Fate, Told
 from sidecar.core.versions import Author
 
 
@@ -107,3 +108,10 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
     unknown = entry.agent == UNKNOWN
     agent = "" if unknown else entry.agent
     return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)
+
+
+def told(entry: Recorded, texts: Texts, *, whole: bool) -> Told:
+    """A write as the file's review is told from. `whole`: it has states."""
+    fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
+    fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
+    return Told(author_of(entry, created=not entry.existed), texts.before, texts.after, fate, whole)

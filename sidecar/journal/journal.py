@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from sidecar.core.file_state import FileState
+from sidecar.core.retold import Told
 from sidecar.journal.database import BUSY_SECONDS
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
@@ -123,6 +124,9 @@ class SqliteJournal:
 
     async def put_back(self, path: str, text: str | None) -> bool:
         return await self._try(self._store.put_back, path, text) or False
+
+    async def told(self, path: str) -> Sequence[Told]:
+        return await self._try(self._store.told, path) or ()
 
     async def held(self, path: str, text: str) -> bool:
         return await self._try(self._store.held, path, text) or False

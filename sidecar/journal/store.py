@@ -18,10 +18,11 @@ from typing import Self, TypeVar
 
 from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
+from sidecar.core.retold import Told
 from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
-from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts, told
 from sidecar.journal.folder import default_folder
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.opened import Opened, transaction
@@ -33,6 +34,8 @@ from sidecar.journal.words import explained, is_damaged, was_moved
 
 T = TypeVar("T")
 
+_TOLD = 200
+"""Writes of a file from which its review is told."""
 _HELD = 32
 """Earlier texts of a file that are compared with what it says."""
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
@@ -277,6 +280,14 @@ class Store:
     def folders_under_review(self) -> list[str]:
         """The folders (canonical) that were made for files of agents', in writes that nobody has kept or taken back."""
         return self._do(writing.folders_under_review)
+
+    def told(self, path: str) -> list[Told]:
+        """The newest writes of this file (canonical path) that ended, as its review is told from; oldest first."""
+        entries = self.entries(Selection(paths=(path,), limit=_TOLD))
+        ended = (
+            one for one in reversed(entries) if one.path == path and one.state not in ("failed", "intent")
+        )
+        return [told(one, self.texts(one.id), whole=self.states(one.id) is not None) for one in ended]
 
     def put_back(self, path: str, text: str | None) -> bool:
         """Whether the newest write of this file (canonical path) took others back, and left it with this text (compared form; None:

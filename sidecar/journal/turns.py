@@ -300,8 +300,8 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
     written: dict[str, Written] = {}
     for entry_id, path, before, after, created, state in connection.execute(
         "SELECT id, path, before, after, created, state FROM writes "
-        "WHERE (owner = ? OR agent = 'revert') AND created >= ? ORDER BY id",
-        (owner, began),
+        "WHERE (owner = ? OR session = ? OR agent = 'revert') AND created >= ? ORDER BY id",
+        (owner, session, began),  # the session's: of whoever began to settle this turn, and was ended, too
     ).fetchall():
         if state == "failed" or created < since.get(as_path(path), began):
             continue

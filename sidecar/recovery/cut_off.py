@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
@@ -22,11 +22,12 @@ import anyio.to_thread
 from sidecar import disk
 from sidecar.core.escape import escape, shorten
 from sidecar.core.file_state import FileState, link
-from sidecar.core.kept_files import KEPT, KeptFile, to_kept
+from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.retold import Told, led_to, retold
 from sidecar.core.uri import from_path
 from sidecar.disk import (
     Decoded,
@@ -91,13 +92,19 @@ async def at_start(journal: SqliteJournal) -> list[str]:
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
             entered.update(one.entry.path for one in seen.found)
             for uri, written in seen.unnoted:
-                missed = _missed(written, await journal.load_ledger(uri))
+                if written.states is not None:
+                    rows = [name for name in await journal.ledger_uris() if _is_row_of(name, uri)]
+                    if _is_in(written, [await journal.load_ledger(name) for name in rows]):
+                        continue
+                told_of = await journal.told(written.entry.path)
+                missed = _missed(written, await journal.load_ledger(uri), told_of)
                 if missed is not None:
                     await journal.save_ledger(*missed)
             for one in seen.found:
+                told_of = await journal.told(one.entry.path) if one.sure else ()
                 entry_id = await journal.begin(one.entry)
                 kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
-                under_review = _under_review(one, entry_id, kept)
+                under_review = _under_review(one, entry_id, kept, told_of)
                 if under_review is not None:
                     await journal.save_ledger(*under_review)
                 await journal.finish(entry_id, "done" if one.sure else "unknown")
@@ -115,13 +122,18 @@ def settle(store: Store) -> list[str]:
         seen = look(cut, frozenset(entered))
         entered.update(one.entry.path for one in seen.found)
         for uri, written in seen.unnoted:
-            missed = _missed(written, store.load_ledger(uri))
+            if written.states is not None:
+                rows = [name for name in store.ledger_uris() if _is_row_of(name, uri)]
+                if _is_in(written, map(store.load_ledger, rows)):
+                    continue
+            missed = _missed(written, store.load_ledger(uri), store.told(written.entry.path))
             if missed is not None:
                 store.save_ledger(*missed)
         for one in seen.found:
+            told_of = store.told(one.entry.path) if one.sure else ()
             entry_id = store.begin(one.entry)
             kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
-            under_review = _under_review(one, entry_id, kept)
+            under_review = _under_review(one, entry_id, kept, told_of)
             if under_review is not None:
                 store.save_ledger(*under_review)
             store.finish(entry_id, "done" if one.sure else "unknown")
@@ -351,7 +363,7 @@ def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
 
 
 def _under_review(
-    found: Found, entry_id: str, kept: tuple[str, bytes] | None
+    found: Found, entry_id: str, kept: tuple[str, bytes] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
     """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this change, or a change of the whole file.
     None: it is not the agent's for certain."""
@@ -363,11 +375,7 @@ def _under_review(
         return None
     if entry.states is not None:
         return f"{KEPT}{entry_id}:{uri}", *to_kept(KeptFile(entry.path, *entry.states, author))
-    before, after, known = entry.before, entry.after or "", _hunks(kept)
-    if before is None and known is not None:  # it was removed and made anew: one change of what was there
-        before, author = known[0], replace(author, created=False)
-    hunks = _entered(entry.path, before, after, author, known)
-    return None if hunks is None else (uri, after, hunks)
+    return _on_top(entry.path, Told(author, entry.before, entry.after, "open"), _hunks(kept), writes)
 
 
 def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:
@@ -390,21 +398,70 @@ def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str
             yield from_path(path), written
 
 
-def _missed(written: Written, kept: tuple[str, bytes] | None) -> tuple[str, str, bytes] | None:
+def _as_told(
+    known: tuple[str, list[Hunk]] | None, writes: Sequence[Told], text: str
+) -> tuple[str, list[Hunk]] | None:
+    """What is under review in `text` (raw). `known`: what the journal keeps, which may be in another text, or lack the newest write that led to this
+    one: the editor had told of its text before the write was noted."""
+    last = led_to(writes, text)
+    if known is not None and normal(known[0]) == normal(text):
+        noted = {version.author.write for hunk in known[1] for version in hunk.versions}
+        newest = None if last is None or writes[last].whole else writes[last]
+        if newest is None or newest.became != "open" or newest.author.write in noted:
+            return known
+    hunks = retold(writes, text)
+    return known if hunks is None else (text, hunks)
+
+
+def _is_row_of(name: str, uri: str) -> bool:
+    """Whether the journal keeps a change of the file as a whole under this name."""
+    return name.startswith(KEPT) and name.endswith(f":{uri}")
+
+
+def _is_in(written: Written, rows: Iterable[tuple[str, bytes] | None]) -> bool:
+    """Whether one of these changes has the write, perhaps as one with what the same turn had done before."""
+    found = (from_kept(*row) for row in rows if row is not None)
+    return any(written.entry.id in (row.author.write, row.removal) for row in found if row is not None)
+
+
+def _missed(
+    written: Written, kept: tuple[str, bytes] | None, writes: Sequence[Told]
+) -> tuple[str, str, bytes] | None:
     """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this write, or a change of the whole file.
     None if they are noted already."""
     entry, known = written.entry, _hunks(kept)
-    if written.states is None and (
-        written.after is None or (known is not None and normal(known[0]) != normal(written.before or ""))
-    ):
-        return None
     uri = from_path(entry.path)
+    if written.states is None and written.after is None:
+        return None
+    if written.states is None and known is not None and normal(known[0]) != normal(written.before or ""):
+        if normal(known[0]) != normal(written.after or ""):
+            return None
+        told = _as_told(known, writes, known[0])
+        return None if told is None or told is known else (uri, told[0], to_json(told[1]))
     created = not entry.existed if written.states is None else written.states[0] is None
     author = author_of(entry, created=created)
     if written.states is not None:
         return f"{KEPT}{entry.id}:{uri}", *to_kept(KeptFile(entry.path, *written.states, author))
-    hunks = _entered(entry.path, written.before, written.after or "", author, known)
-    return None if hunks is None else (uri, written.after or "", hunks)
+    before = [one for one in writes if one.author.write < entry.id]
+    return _on_top(entry.path, Told(author, written.before, written.after, "open"), known, before)
+
+
+def _on_top(
+    path: str, write: Told, known: tuple[str, list[Hunk]] | None, writes: Sequence[Told]
+) -> tuple[str, str, bytes] | None:
+    """What the journal is to keep, with this write on top of what it keeps and of the file's writes before it."""
+    before, author, after = write.before, write.author, write.after or ""
+    if before is None:  # where an agent had removed the file, this is one change of what was there
+        removed = writes[-1] if writes and writes[-1].became == "open" else None
+        before = removed.before if removed is not None and removed.after is None else None
+        before = known[0] if before is None and known is not None else before
+        author = replace(author, created=author.created and before is None)
+    try:
+        hunks = with_edit(_as_told(known, writes, before or ""), before or "", after, author)
+    except ValueError:
+        log.exception("the review of %s cannot be continued", path)
+        return None
+    return from_path(path), after, to_json(hunks)
 
 
 def _hunks(kept: tuple[str, bytes] | None) -> tuple[str, list[Hunk]] | None:
@@ -412,13 +469,3 @@ def _hunks(kept: tuple[str, bytes] | None) -> tuple[str, list[Hunk]] | None:
         with suppress(ValueError, KeyError, TypeError):
             return kept[0], from_json(kept[1])
     return None
-
-
-def _entered(
-    path: str, before: str | None, after: str, author: Author, kept: tuple[str, list[Hunk]] | None
-) -> bytes | None:
-    try:
-        return to_json(with_edit(kept, before or "", after, author))
-    except ValueError:
-        log.exception("the review of %s cannot be continued", path)
-        return None

@@ -281,11 +281,12 @@ class _Job:
         ]
 
     def _gone(self, write: Recorded) -> list[Recorded]:
-        """The writes right before it that are taken back already, newest first. Whoever takes back a revert wants them back."""
+        """The writes before it that were taken back after it was made, newest first. Whoever takes back a revert wants them back."""
         if write.agent in TAKES_BACK:
             return []
-        older = (one for one in self._every if one.id < write.id and one.state != "failed")
-        return list(takewhile(lambda one: one.state in ("undone", "rejected"), older))
+        older = (one for one in self._every if one.id < write.id)
+        since = takewhile(lambda one: one.agent not in TAKES_BACK, older)
+        return [one for one in since if one.state in ("undone", "rejected")]
 
     def _whole(self) -> _Steps[Reverted]:
         done = Outcome.ALREADY

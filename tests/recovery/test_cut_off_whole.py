@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.file_state import FileState, link
+from sidecar.core.kept_files import KEPT, KeptFile, to_kept
+from sidecar.core.ledger import Author
+from sidecar.core.uri import from_path
 from sidecar.disk import folder_files
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.turns import TurnStart
-from sidecar.recovery.cut_off import settle
+from sidecar.recovery.cut_off import look, settle
 from sidecar.recovery.revert import revert
 from sidecar.recovery.settle import settle as settle_all
 from sidecar.workspace.behind.tree_notes import Left, take
@@ -157,6 +160,72 @@ async def test_a_file_that_was_removed_and_made_anew_is_one_change(journal: Path
         put(path, FileState(b"second\n", 0o644))
     await taken_back(journal, folder, "reject")
     assert there(path) == TEXT
+
+
+FIRST, SECOND = "first\n1\n2\nlast\n", "FIRST\n1\n2\nLAST\n"
+"""What an agent made of `0\\n1\\n2\\n3\\n`, and the next turn of that."""
+
+
+@pytest.mark.parametrize("journalled", [True, False])
+async def test_the_editor_told_of_its_text_before_the_change_was_noted(
+    journal: Path, tmp_path: Path, journalled: bool
+) -> None:
+    """It had taken the change from the disk, which counts as the user's until somebody has looked there; the sidecar was ended in between."""
+    folder = tmp_path.resolve()
+    path, base = folder / "f", FileState(b"0\n1\n2\n3\n")
+    put(path, base)
+    with Store(journal) as store:
+        earlier = entry("0\n1\n2\n3\n", FIRST, str(path), root=str(folder))
+        store.finish(store.begin(earlier), "done")
+        put(path, FileState(FIRST.encode()))
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        put(path, FileState(SECOND.encode()))
+        if journalled:
+            store.finish(store.begin(entry(FIRST, SECOND, str(path), root=str(folder), turn=2)), "done")
+        store.save_ledger(from_path(str(path)), SECOND, b"[]")
+    await taken_back(journal, folder, "reject")
+    assert there(path) == base
+
+
+async def test_a_file_that_was_removed_in_one_turn_and_made_anew_in_the_next(
+    journal: Path, tmp_path: Path
+) -> None:
+    """And a command that had begun to settle that was ended, too."""
+    folder = tmp_path.resolve()
+    path = folder / "f"
+    removed = entry("a\n", None, str(path), root=str(folder), states=(TEXT, None))
+    with Store(journal) as store:
+        store.finish(store.begin(removed), "done")
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+    put(path, FileState(b"b\n"))
+    with Store(journal) as store:
+        (cut,) = store.cut_off()
+        store.begin(look(cut).found[0].entry)
+    with Store(journal) as store:
+        settle_all(store)
+        assert len(store.entries()) == 2
+    await taken_back(journal, folder, "reject")
+    assert there(path) == TEXT
+
+
+async def test_bytes_that_a_turn_changed_twice_are_one_change(journal: Path, tmp_path: Path) -> None:
+    """It was under review when the sidecar was ended."""
+    folder = tmp_path.resolve()
+    path, states = folder / "f", [FileState(b"\0" + bytes([n])) for n in range(3)]
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        for before, after in pairwise(states):
+            made = entry(None, None, str(path), root=str(folder), states=(before, after))
+            write = store.begin(made)
+            store.finish(write, "done")
+        row = KeptFile(str(path), states[0], states[2], Author("s", 1, write))
+        store.save_ledger(f"{KEPT}1:{from_path(str(path))}", *to_kept(row))
+    put(path, states[2])
+    await taken_back(journal, folder, "reject")
+    assert there(path) == states[0]
 
 
 @pytest.mark.parametrize("saved", [0, 1, 2])

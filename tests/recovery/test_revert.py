@@ -319,15 +319,25 @@ def test_names_that_are_not_unicode(bench: Bench) -> None:
 
 @pytest.mark.parametrize("first", ["older", "newer"])
 @pytest.mark.parametrize("mine", ["", "mine\n"], ids=["as they left it", "edited since"])
-def test_what_another_had_put_right_does_not_come_back(bench: Bench, first: str, mine: str) -> None:
-    """In whatever order: an agent changed a line, another one changed it back, and both are taken back."""
+@pytest.mark.parametrize("between", ["", "0\n"], ids=["", "with work of the user's in between"])
+def test_what_another_had_put_right_does_not_come_back(
+    bench: Bench, first: str, mine: str, between: str
+) -> None:
+    """In whatever order: an agent changed a line, another one changed it back, and both are taken back. What is changed so once more is another
+    change."""
     base, changed = numbered(9), numbered(9).replace("5 ", "five ", 1)
-    writes = [bench.write("a.txt", base, changed), bench.write("a.txt", changed, base)]
-    bench.path("a.txt").write_text(base + mine)
+    writes = [
+        bench.write("a.txt", base, changed),
+        bench.write("a.txt", between + changed, between + base),
+    ]
+    bench.path("a.txt").write_text(between + base + mine)
     for write in writes if first == "older" else reversed(writes):
         bench.revert(write)
-    assert bench.path("a.txt").read_text() == base + mine
+    assert bench.path("a.txt").read_text() == between + base + mine
     assert set(bench.states().split()[:2]) == {"undone"}
+    again = bench.write("a.txt", between + base + mine, between + changed + mine)
+    bench.revert(again)
+    assert bench.path("a.txt").read_text() == between + base + mine
 
 
 def test_a_file_that_was_made_and_removed_does_not_come_back(bench: Bench) -> None:

@@ -80,6 +80,57 @@ async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restar
     assert path.read_text() == mine(BASE)
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_the_other_had_put_right_is_under_review_again(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """The second one's work had taken a change of the first one's out of the review, which comes back when that is taken back."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        await written(bench, BASE.replace("base24", "agent69"))
+        first = bench.session
+        if not restarted:
+            revert_second(journal, path, first)
+            assert path.read_text() == FIRST
+            await bench.workspace.review.listed(Selector())
+            await bench.workspace.review.reject(Selector(everything=True))
+    if restarted:
+        revert_second(journal, path, first)
+        async with on_the_journal(folder, journal) as bench:
+            await bench.workspace.restore_reviews()
+            await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+async def test_an_editor_has_kept_what_the_turn_wrote_first(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """Unsaved, while the file says what the same turn wrote next."""
+    folder = tmp_path.resolve()
+    path, second = folder / "a.txt", FIRST.replace("agent48", "agent49")
+    path.write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        for text in (FIRST, second):
+            await bench.read("a.txt")
+            await bench.write("a.txt", text)
+        await bench.workspace.reviews_stored()
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = FIRST
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+
 async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path) -> None:
     folder = tmp_path.resolve()
     (folder / "a.txt").write_text(BASE)

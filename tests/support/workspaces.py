@@ -18,6 +18,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
+from sidecar.core.retold import Told
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import DocumentUri, from_name, is_untitled
 from sidecar.journal.entry import Entry, JournalFailed
@@ -298,6 +299,9 @@ class MemoryJournal:
         if newest is None or newest.agent not in ("revert", "reject"):
             return False
         return (None if newest.after is None else normal(newest.after)) == text
+
+    async def told(self, path: str) -> list[Told]:
+        return []
 
     async def held(self, path: str, text: str) -> bool:
         entries = [e for e in self.entries.values() if e.path == path and e.before is not None]

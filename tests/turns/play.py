@@ -320,7 +320,11 @@ class _Turn(AgentsActs, UsersActs):
         for door in doors[: random.choice([0, 1, 1, 2, 3, 9])]:
             await door()
             await asyncio.sleep(random.choice([0, 3]))
-        await random.choice([reject_all, revert_sessions])()
+        last = random.choice([reject_all, revert_sessions])
+        await last()
+        if last is revert_sessions and any(text is not None for text in self.documents.values()):
+            # What the command line had put back on the disk, while no sidecar ran, an editor may have kept unsaved: only the review knows that
+            await reject_all()
 
     def _in_a_shell(self) -> None:
         """The command line, while no sidecar runs; it may be killed, too."""

@@ -2,7 +2,8 @@
 
 When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the
 document is opened again, even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files
-in the workspace's folders that are not open are restored when the sidecar starts, and brought up to the text on disk.
+in the workspace's folders that are not open are restored when the sidecar starts, and brought up to the text on disk. A text to which one of the file's
+writes led has the hunks that the journal tells (core/retold.py); what else lies between two texts is the user's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import anyio
 from sidecar.core.kept_hunks import from_json, to_json
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.refusal import Refusal
+from sidecar.core.retold import retold
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved
@@ -62,8 +64,9 @@ class Keeper:
     async def restore(self, tracked: Tracked) -> None:
         """The document was opened: its stored ledger, if any, is active when this returns."""
         uri = tracked.document.uri
-        if self._state.ledgers.get(uri) is not None:
-            return
+        known = self._state.ledgers.get(uri)
+        if known is not None:
+            return await self.as_told(known)
         kept = await self._kept(uri)
         if kept is None or self._state.ledgers.get(uri) is not None:
             return
@@ -75,6 +78,7 @@ class Keeper:
         if reviewed is not None:
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
+            await self.as_told(reviewed)
 
     async def restore_all(self, folders: Sequence[str]) -> list[DocumentUri]:
         """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
@@ -122,6 +126,21 @@ class Keeper:
         if reviewed is not None:
             reviewed.seen(Text.of(decoded.text))
             self.moved(reviewed)
+            await self.as_told(reviewed)
+
+    async def as_told(self, reviewed: Reviewed) -> None:
+        """Where the ledger was brought up to its text by a guess, and the journal knows of a write that led to that text."""
+        path, text, hunks = to_path(reviewed.uri), reviewed.guessed, reviewed.ledger.hunks
+        reviewed.guessed = None
+        if text is None or path is None or self.text_of(reviewed) != text:
+            return
+        writes = await self._journal.told(path)
+        told = await aside(len(text), lambda: retold(writes, str(text)))
+        if told is None or self.text_of(reviewed) != text or reviewed.ledger.hunks != hunks:
+            return  # nothing is told of it, or it was edited or reviewed meanwhile
+        if tuple(told) != hunks:
+            reviewed.ledger.hunks = tuple(told)
+            self._state.ledgers.moved(reviewed)
 
     async def _restore_gone(self, uri: DocumentUri, undone: list[DocumentUri]) -> None:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes

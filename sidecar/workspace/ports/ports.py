@@ -13,6 +13,7 @@ from sidecar.config import AgentCommand
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.file_state import FileState
 from sidecar.core.json_types import Json
+from sidecar.core.retold import Told
 from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState, Recorded
 from sidecar.journal.turns import PreImage, TurnStart
@@ -440,6 +441,10 @@ class Journal(Protocol):
     async def put_back(self, path: str, text: str | None) -> bool:
         """Whether the newest entry of this file (canonical path) took others back and left it with this text (compared form; None:
         removed). Never raises."""
+        ...
+
+    async def told(self, path: str) -> Sequence[Told]:
+        """The newest entries of this file (canonical path) that ended, as its review is told from (core/retold.py); oldest first. Never raises."""
         ...
 
     async def held(self, path: str, text: str) -> bool:

@@ -13,6 +13,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.ledgers import Reviewed, writes
@@ -25,8 +26,9 @@ WAIT_SECONDS = 2.0
 class ClosedFiles:
     """Brings the ledgers of files that are not open up to date with the disk."""
 
-    def __init__(self, state: State, journal: Journal, files: FileReviews) -> None:
+    def __init__(self, state: State, journal: Journal, files: FileReviews, keeper: Keeper) -> None:
         self._state = state
+        self._keeper = keeper
         self._files = files
         self._journal = journal
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
@@ -83,6 +85,7 @@ class ClosedFiles:
             if stat is None and any(write in undone for write in under_review):
                 await self._files.removed_again(path)
             reviewed.seen(text) if stat is not None else reviewed.gone()
+            await self._keeper.as_told(reviewed)
             self._seen[reviewed.uri] = stat, reviewed.text
             if reviewed.ledger.hunks != hunks:
                 state.ledgers.moved(reviewed)

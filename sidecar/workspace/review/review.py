@@ -101,7 +101,7 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
-        self.closed_files = ClosedFiles(state, journal, files)
+        self.closed_files = ClosedFiles(state, journal, files, keeper)
         self.committed = Committed(state, keeper, files, self.keep_these)
 
     async def listed(self, selector: Selector) -> list[Json]:

@@ -26,6 +26,8 @@ class Reviewed:
         """The document is open: the mirror is its text, and `user_edit` gets every change."""
         self.is_gone = False
         """The file does not exist at the moment; its review stays in the journal."""
+        self.guessed: Text | None = None
+        """A text of which it is not known what led to it: that counts as the user's work. The journal may know better."""
 
     def change_id(self, hunk: int) -> str:
         """Of the hunk with this number; stable while the hunk exists, also over a restart."""
@@ -98,6 +100,7 @@ class Reviewed:
         self.is_gone = False
         if text == self.text or self._is_before_the_newest_write(text):
             return
+        self.guessed = text
         self.ledger.may_come_back(self.text)
         for edit in changes_as_steps(diff(str(self.text), str(text))):
             self.ledger.user_edit(edit, len(text), lambda: text)

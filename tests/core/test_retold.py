@@ -1,0 +1,60 @@
+"""The review of a file as its writes tell it: what is under review in a text to which one of them led."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.core.ledger import Author, Ledger
+from sidecar.core.retold import Told, retold
+
+BASE = "1\n2\n3\n4\n5\n6\n"
+ONE = BASE.replace("1", "one").replace("6", "six")
+TWO = ONE.replace("one", "two").replace("4", "four")
+
+
+def told(*steps: tuple[str | None, str | None, str], turns: bool = True) -> list[Told]:
+    """Writes, each a turn's of its own or all one turn's."""
+    return [
+        Told(Author("s", number if turns else 1, f"w{number}", created=before is None), before, after, became)
+        for number, (before, after, became) in enumerate(steps)
+    ]
+
+
+FIRST, SECOND = (BASE, ONE, "open"), (ONE, TWO, "open")
+CASES = [
+    # name, the writes, the text, what it says without all that is under review in it
+    ("the newest", [FIRST, SECOND], TWO, BASE),
+    ("an earlier one", [FIRST, SECOND], ONE, BASE),
+    ("the user worked in between", [FIRST, ("0\n" + ONE, "0\n" + TWO, "open")], "0\n" + TWO, "0\n" + BASE),
+    ("kept", [(BASE, ONE, "kept"), SECOND], TWO, ONE),
+    ("the newest is taken back", [FIRST, (ONE, TWO, "taken back"), (TWO, ONE, "takes back")], ONE, BASE),
+    ("the older is taken back", [(BASE, ONE, "taken back"), SECOND, (TWO, TWO.replace("six", "6"), "takes back")], TWO.replace("six", "6"), BASE),
+    ("removed and made anew", [FIRST, (ONE, None, "open"), (None, TWO, "open")], TWO, BASE),
+    ("edited, removed and made anew", [FIRST, ("0\n" + ONE, None, "open"), (None, "0\n" + TWO, "open")], "0\n" + TWO, "0\n" + BASE),
+    ("removed and made anew, which is taken back", [FIRST, (ONE, None, "taken back"), (None, TWO, "taken back"), (TWO, None, "takes back"), (None, ONE, "takes back")], ONE, BASE),
+    ("put right by another", [FIRST, (ONE, BASE, "open")], BASE, BASE),
+    ("other line ends", [FIRST, SECOND], ONE.replace("\n", "\r\n"), BASE.replace("\n", "\r\n")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("turns", [True, False], ids=["two turns", "one turn"])
+@pytest.mark.parametrize(
+    ("steps", "text", "base"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_what_is_under_review(steps: list, text: str, base: str, turns: bool) -> None:
+    hunks = retold(told(*steps, turns=turns), text)
+    assert hunks is not None
+    assert all(text[hunk.start : hunk.end] == hunk.text for hunk in hunks)
+    assert Ledger(hunks).base(text) == base
+
+
+@pytest.mark.parametrize(
+    "text", ["else\n", TWO.replace("\n", "\r\n", 1)], ids=["another text", "mixed line ends"]
+)
+def test_a_text_to_which_no_write_led(text: str) -> None:
+    assert retold(told(FIRST, SECOND), text) is None
+
+
+def test_a_file_that_was_moved_here_came_with_its_review() -> None:
+    made = Told(Author("s", 2, "w2"), None, ONE, "open", whole=True)
+    assert retold([made], ONE) is None
