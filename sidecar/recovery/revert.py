@@ -217,7 +217,7 @@ class _Job:
     def on_disk(self) -> _Steps[Reverted]:
         """Newest first: what was done to the text, and what a text does not say all of (modes, links, bytes, removals), as they follow one
         another."""
-        every, done = self._writes, list[Reverted]()
+        every, done, out = self._writes, list[Reverted](), list[str]()
         for whole, some in self._apart():
             self._writes = some
             try:
@@ -227,10 +227,12 @@ class _Job:
             if done[-1].outcome.is_failure or self._dry_run:
                 break
             if done[-1].outcome is Outcome.ALREADY:
-                self._store.finish_all([write.id for write in some], "undone")
+                out += [write.id for write in some]
         self._writes = every
         if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
             self._prune()  # whoever removed the file may have left its folders, or was ended before
+        if out and not self._dry_run:
+            self._store.finish_all(out, "undone")
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
@@ -308,8 +310,8 @@ class _Job:
             return self._done(Outcome.STANDS, now.message)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
-        if now is None and before is not None:
-            before = self._without_gone(write, self._as_moved(write, before))
+        if after is None and before is not None:
+            before = self._without_gone(write, before if now is not None else self._as_moved(write, before))
         if now == before:
             return Outcome.ALREADY
         if now != after and not (

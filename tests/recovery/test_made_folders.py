@@ -46,6 +46,23 @@ def test_they_go_with_the_files(journal: Path, tmp_path: Path, is_bytes: bool, r
     assert not list(there.iterdir())
 
 
+def test_who_is_ended_while_it_is_noted_has_removed_them(
+    journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it is noted as taken back, nobody comes back to them."""
+
+    def ended(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store(journal) as store:
+        made(store, tmp_path / "outer" / "inner" / "a", tmp_path / "outer", tmp_path / "outer" / "inner")
+        (tmp_path / "outer" / "inner" / "a").unlink()
+        monkeypatch.setattr(store, "finish_all", ended)
+        with pytest.raises(KeyboardInterrupt):
+            list(revert(store, store.entries(), "r-1"))
+    assert not (tmp_path / "outer").exists()
+
+
 def test_but_not_with_what_somebody_put_there(journal: Path, tmp_path: Path) -> None:
     mine = tmp_path / "outer" / "mine"
     with Store(journal) as store:

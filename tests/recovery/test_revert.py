@@ -346,3 +346,18 @@ def test_a_file_that_was_made_and_removed_does_not_come_back(bench: Bench) -> No
     for write in (made, removed):
         bench.revert(write)
     assert not bench.path("a.txt").exists()
+
+
+def test_a_removal_that_somebody_took_back_is_not_in_the_way(bench: Bench) -> None:
+    """One agent changes a line, another one the next and then removes the file, and the first makes it anew; the first one's work is taken back
+    first, which brings the file back without it."""
+    base = "1\n2\n3\n4\n5\n"
+    one, both = base.replace("2", "two"), base.replace("2", "two").replace("5", "five")
+    bench.write("a.txt", base, one)
+    bench.write("a.txt", one, both, session="other")
+    bench.write("a.txt", both, None, session="other", states=(FileState(both.encode(), 0o644), None))
+    bench.write("a.txt", both, base)
+    for session in ("s", "other"):
+        writes = bench.store.entries(Selection(session=session))
+        assert not any(result.outcome.is_failure for result in revert(bench.store, writes, "r-1"))
+    assert bench.path("a.txt").read_text() == base
