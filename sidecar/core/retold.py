@@ -7,22 +7,24 @@ texts alone, what lies between them would be the user's. If one of the file's wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from sidecar.core.change import changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.lineends import expand
 from sidecar.core.normal import Normal, normal
+from sidecar.core.taken_back import without_gone
 from sidecar.core.text import Text
 
 Fate = Literal["open", "kept", "taken back", "takes back"]
 """What became of a write. `takes back`: it took others back."""
 
 
-class Told(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Told:
     """A write of the file. The texts are raw; None: there was no file, or is none."""
 
     author: Author
@@ -55,26 +57,35 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     def as_there(other: str) -> Text:
         return Text.of(expand(normal(other), like.terminator))
 
-    ledger = Ledger()
-    now = as_there(writes[0].before or "")
-    for write in writes[: last + 1]:
-        if write.before is not None:
-            now = _users(ledger, now, as_there(write.before))
+    ledger, now = Ledger(), as_there(writes[0].before or "")
+    for write in _less_taken_back(writes[: last + 1]):
         if write.whole and write.before is None and write.after:
             return None  # it was moved here, with what is under review in it
+        if write.before is not None:
+            now = _users(ledger, now, as_there(write.before))
         if write.after is None:
             continue  # who makes the file anew goes on from what it said
         after = as_there(write.after)
-        if write.whole:
-            now = _users(ledger, now, after)
-        elif write.became == "takes back":
-            now = _taken_back(ledger, writes, now, after)
-        else:
-            now = _written(ledger, write, now, after)
+        now = _users(ledger, now, after) if write.whole else _written(ledger, now, after, write)
+    _users(ledger, now, Text.of(text))
     return list(ledger.hunks)
 
 
-def _written(ledger: Ledger, write: Told, before: Text, after: Text) -> Text:
+def _less_taken_back(writes: Sequence[Told]) -> Iterator[Told]:
+    """The writes as they would have been made without those that were taken back since, which are left out."""
+    gone: list[tuple[str | None, str | None]] = []
+    """Newest first."""
+    for number, write in enumerate(writes):
+        if write.became == "takes back":
+            gone.clear()
+        elif write.became == "taken back" and any(one.became == "takes back" for one in writes[number:]):
+            gone.insert(0, (write.before, write.after))
+        else:
+            before, after = without_gone((write.before, write.after), gone)
+            yield replace(write, before=before, after=after)
+
+
+def _written(ledger: Ledger, before: Text, after: Text, write: Told) -> Text:
     author = replace(write.author, created=write.author.created and not len(before))
     ledger.agent_edit(before, diff(str(before), str(after)), after, author)
     if write.became == "kept":
@@ -91,18 +102,4 @@ def _users(ledger: Ledger, before: Text, after: Text) -> Text:
     ledger.may_come_back(before)
     for step in changes_as_steps(diff(str(before), str(after))):
         ledger.user_edit(step, len(after), lambda: after)
-    return after
-
-
-def _taken_back(ledger: Ledger, writes: Sequence[Told], before: Text, after: Text) -> Text:
-    """As a rejection of all that is taken back, where that leads to the same text."""
-    gone = {write.author.write for write in writes if write.became == "taken back"}
-
-    def is_gone(author: Author) -> bool:
-        return author.write in gone
-
-    rejection = ledger.reject(len(before), ledger.ids(is_gone), is_gone)
-    if rejection.changes.apply(before) != str(after):
-        return _users(ledger, before, after)
-    ledger.rejected(before, rejection, after)
     return after

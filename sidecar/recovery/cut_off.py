@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
@@ -90,6 +90,7 @@ async def at_start(journal: SqliteJournal) -> list[str]:
         for cut in sorted(await journal.cut_off(), key=_likely_first):
             # Not on the journal's own thread: a folder on a dead network mount must not block its writes.
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
+            made = await journal.folders_under_review()
             entered.update(one.entry.path for one in seen.found)
             for uri, written in seen.unnoted:
                 if written.states is not None:
@@ -102,7 +103,7 @@ async def at_start(journal: SqliteJournal) -> list[str]:
                     await journal.save_ledger(*missed)
             for one in seen.found:
                 told_of = await journal.told(one.entry.path) if one.sure else ()
-                entry_id = await journal.begin(one.entry)
+                entry_id = await journal.begin(_in_folders(one.entry, made))
                 kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
                 under_review = _under_review(one, entry_id, kept, told_of)
                 if under_review is not None:
@@ -120,6 +121,7 @@ def settle(store: Store) -> list[str]:
     entered: set[str] = set()
     for cut in sorted(store.cut_off(), key=_likely_first):
         seen = look(cut, frozenset(entered))
+        made = store.folders_under_review()
         entered.update(one.entry.path for one in seen.found)
         for uri, written in seen.unnoted:
             if written.states is not None:
@@ -131,7 +133,7 @@ def settle(store: Store) -> list[str]:
                 store.save_ledger(*missed)
         for one in seen.found:
             told_of = store.told(one.entry.path) if one.sure else ()
-            entry_id = store.begin(one.entry)
+            entry_id = store.begin(_in_folders(one.entry, made))
             kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
             under_review = _under_review(one, entry_id, kept, told_of)
             if under_review is not None:
@@ -349,6 +351,13 @@ def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
         return ()
     were = {start.folder, *(os.path.join(start.folder, name) for name in start.folders)}
     return tuple(takewhile(lambda folder: folder not in were, disk.folders_above(path)))
+
+
+def _in_folders(entry: Entry, made: Collection[str]) -> Entry:
+    """A file that was made goes with the folders, too, that were made for others before (`made`), if it is the last in them."""
+    created = entry.before is None and (entry.states is None or entry.states[0] is None)
+    above = set(disk.folders_above(entry.path)).intersection(made) if created else ()
+    return replace(entry, made=(*dict.fromkeys([*entry.made, *above]),))
 
 
 def _when(cut: CutOff, name: str, stat: Stat | None) -> float:

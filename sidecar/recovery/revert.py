@@ -17,13 +17,16 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
+from sidecar.core.kept_hunks import to_json
 from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.retold import retold
 from sidecar.core.taken_back import without_gone
+from sidecar.core.uri import from_path
 from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.journal import Store
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
@@ -181,6 +184,14 @@ class _Step:
     outcome: Outcome
 
 
+class _Whole(NamedTuple):
+    """A write of the file as a whole, with what it found and left."""
+
+    write: Recorded
+    before: FileState | None
+    after: FileState | None
+
+
 class _Job:
     """The revert of one file. `writes`: newest first."""
 
@@ -233,6 +244,8 @@ class _Job:
             self._prune()  # whoever removed the file may have left its folders, or was ended before
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
+        if any(one.outcome is Outcome.PUT_BACK for one in done) and not self._dry_run:
+            self._comes_back()
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
@@ -292,26 +305,59 @@ class _Job:
 
     def _whole(self) -> _Steps[Reverted]:
         done = Outcome.ALREADY
-        for write in self._writes:
-            states = self._store.states(write.id)
-            assert states is not None, "grouped by it"
-            outcome = yield from self._put_whole(write, *states)
+        for run in self._runs():
+            outcome = yield from self._put_whole(run)
             if isinstance(outcome, Reverted):
                 return outcome
             done = outcome if done is Outcome.ALREADY else done
         return self._done(done)
 
-    def _put_whole(
-        self, write: Recorded, before: FileState | None, after: FileState | None
-    ) -> _Steps[Outcome | Reverted]:
+    def _comes_back(self) -> None:
+        """What others had written before, and these writes had taken out, is in the file again, and under review."""
+        open_ones = [
+            one
+            for one in self._every
+            if one.agent not in TAKES_BACK and one.state in ("done", "unknown") and one not in self._writes
+        ]
+        if not open_ones or self._store.load_ledger(from_path(self._path)) is not None:
+            return
+        now = files.text(self._now())
+        hunks = None if now is None else retold(self._store.told(self._path), now)
+        if now is not None and hunks:
+            self._store.save_ledger(from_path(self._path), now, to_json(hunks))
+
+    def _now(self) -> FileState | None:
+        root = files.folder_of(self._writes[0].root, self._path)
+        found = disk.found(root, self._path, at_most=files.AT_MOST)
+        return None if isinstance(found, Refusal) else found
+
+    def _runs(self) -> list[list[_Whole]]:
+        """Those that follow one another exactly are taken back in one step, as they are one row of the review: whatever ends that leaves none of
+        them, or all."""
+        runs: list[list[_Whole]] = []
+        for write in self._writes:
+            states = self._store.states(write.id)
+            assert states is not None, "grouped by it"
+            newer = runs[-1][-1] if runs else None
+            follows = newer is not None and newer.after is not None and newer.before == states[1]
+            if follows and None not in states:
+                runs[-1].append(_Whole(write, *states))
+            else:
+                runs.append([_Whole(write, *states)])
+        return runs
+
+    def _put_whole(self, run: Sequence[_Whole]) -> _Steps[Outcome | Reverted]:
         root = files.folder_of(self._writes[0].root, self._path)
         now = disk.found(root, self._path, at_most=files.AT_MOST)
         if isinstance(now, Refusal):
             return self._done(Outcome.STANDS, now.message)
+        first = next((one for one in run if now != one.before), run[-1])  # those on top of it are out already
+        write, before, after = first.write, run[-1].before, first.after
+        if before is not None and now is None and after is None:
+            before = self._as_moved(write, before)
+        before = self._without_gone(run[-1].write, before)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
-        if after is None and before is not None:
-            before = self._without_gone(write, before if now is not None else self._as_moved(write, before))
         if now == before:
             return Outcome.ALREADY
         if now != after and not (
@@ -335,7 +381,8 @@ class _Job:
                 self._to_be_made(now, before),
             )
             put = partial(disk.restore, root, self._path, now, before)
-            refusal = _raised((yield _ToDo(entry, [write.id], partial(self._with_folders, before, put))))
+            writes = [one.write.id for one in run]
+            refusal = _raised((yield _ToDo(entry, writes, partial(self._with_folders, before, put))))
             if refusal is not None:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
@@ -360,19 +407,16 @@ class _Job:
             text = texts.before
         return text is not None and text == made
 
-    def _without_gone(self, removal: Recorded, removed: FileState) -> FileState | None:
-        """What was removed, less what had been made there before and is taken back already. None: nothing was there without that."""
-        text = files.text(removed)
-        if text is None:
-            return removed
-        before, _ = without_gone((text, None), [self._store.texts(one.id) for one in self._gone(removal)])
-        return (
-            None
-            if before is None
-            else files.saying(removed, before, self._path)
-            if before != text
-            else removed
-        )
+    def _without_gone(self, write: Recorded, state: FileState | None) -> FileState | None:
+        """What the write found, less what had been done there before and is taken back by now. None: nothing would be there without that."""
+        for older in self._gone(write):
+            text, states = files.text(state), self._store.states(older.id)
+            if states is not None:
+                state = _less(state, *states)
+            elif state is not None and text is not None:
+                before, _ = without_gone((text, None), [self._store.texts(older.id)])
+                state = None if before is None else files.saying(state, before, self._path)
+        return state
 
     def _as_moved(self, removal: Recorded, removed: FileState) -> FileState:
         """What a file said that was removed, less what has been taken back in it since, under the name to which it was moved: that does not come
@@ -470,6 +514,15 @@ class _Job:
     ) -> Reverted:
         ids = tuple(write.id for write in self._writes)
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
+
+
+def _less(now: FileState | None, before: FileState | None, after: FileState | None) -> FileState | None:
+    """`now` without what led from `before` to `after`, where that is the last that was done there."""
+    if now == after:
+        return before
+    if now is None or before is None or after is None or before.data != after.data or now.mode != after.mode:
+        return now
+    return replace(now, mode=before.mode)
 
 
 def _has_removed(write: Recorded) -> bool:

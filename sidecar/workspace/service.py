@@ -116,8 +116,13 @@ class Workspace:
         self._denied_writers = DeniedWriters(self.state, editor, audit)
         self._denied_writers.names, self._denied_writers.stop = self._evidence.names, self.cancel
         recorder.on_disk = self._denied_writers.wrote
-        starts = TurnStarts(journal)
         files = FileReviews(self.state, journal, editor, tasks)
+
+        async def noted() -> None:
+            await keeper.stored()
+            await files.stored()
+
+        starts = TurnStarts(journal, noted)
         whose = Whose(self._evidence, journal, self.state.documents.disk)
         behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
         self._behind = behind
@@ -177,6 +182,7 @@ class Workspace:
             behind.unopened.left,
             self._verdicts,
             self._decided,
+            self._review_folders,
         )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
@@ -189,7 +195,7 @@ class Workspace:
             self._prompting.disk_readers.turn_ended,
             self._quiet.turn_ended,
         ]
-        self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
+        self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door, keeper)
 
     # The editor's side
 
@@ -248,6 +254,12 @@ class Workspace:
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
         self._opening.folders = list(folders)
+
+    def _review_folders(self) -> list[str]:
+        """Where what is under review is the workspace's."""
+        return list(
+            dict.fromkeys([*self._opening.folders, *(session.cwd for session in self.state.sessions)])
+        )
 
     async def restore_reviews(self) -> None:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""

@@ -32,6 +32,8 @@ CASES = [
     ("removed and made anew", [FIRST, (ONE, None, "open"), (None, TWO, "open")], TWO, BASE),
     ("edited, removed and made anew", [FIRST, ("0\n" + ONE, None, "open"), (None, "0\n" + TWO, "open")], "0\n" + TWO, "0\n" + BASE),
     ("removed and made anew, which is taken back", [FIRST, (ONE, None, "taken back"), (None, TWO, "taken back"), (TWO, None, "takes back"), (None, ONE, "takes back")], ONE, BASE),
+    ("taken back, and with it what it had put right", [FIRST, (ONE, BASE.replace("4", "four"), "taken back"), ("0\n" + BASE.replace("4", "four"), "0\n" + ONE, "takes back")], "0\n" + ONE, "0\n" + BASE),
+    ("on top of what is taken back", [FIRST, (ONE, ONE.replace("2", "zwei"), "taken back"), (ONE.replace("2", "zwei"), TWO.replace("2", "zwei"), "open"), (TWO.replace("2", "zwei"), TWO, "takes back")], TWO, BASE),
     ("put right by another", [FIRST, (ONE, BASE, "open")], BASE, BASE),
     ("other line ends", [FIRST, SECOND], ONE.replace("\n", "\r\n"), BASE.replace("\n", "\r\n")),
 ]  # fmt: skip

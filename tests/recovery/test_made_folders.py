@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from sidecar.core.file_state import FileState
 from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.selecting import Selection
 from sidecar.journal.turns import FolderStart, TurnStart
 from sidecar.recovery.cut_off import settle
 from sidecar.recovery.revert import Outcome, revert
@@ -70,6 +72,23 @@ def test_but_not_with_what_somebody_put_there(journal: Path, tmp_path: Path) -> 
         mine.write_text("mine\n")
         list(revert(store, store.entries(), "r-1"))
     assert list(tmp_path.joinpath("outer").iterdir()) == [mine]
+
+
+def test_made_for_one_turn_and_used_by_the_next(journal: Path, tmp_path: Path) -> None:
+    """In which the sidecar was ended, and which is taken back last."""
+    folder = tmp_path / "made"
+    with Store(journal) as store:
+        made(store, folder / "inner" / "a", folder, folder / "inner")
+        start = FolderStart(str(tmp_path), "", {}, unknown=["made/inner/a"], folders=["made", "made/inner"])
+        store.turn_began(TurnStart("t", "agent", 1, str(tmp_path), time.time(), [start]))
+        store.turn_acted("t")
+        (folder / "b").write_text(NEW)
+    with Store(journal) as store:
+        settle(store)
+        for session in ("s", "t"):
+            writes = store.entries(Selection(session=session))
+            assert [one.outcome for one in revert(store, writes, "r-1")] == [Outcome.REMOVED]
+    assert not folder.exists()
 
 
 def test_a_revert_that_made_them_again_is_reverted(journal: Path, tmp_path: Path) -> None:

@@ -81,6 +81,30 @@ async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restar
 
 
 @pytest.mark.parametrize("restarted", [False, True])
+async def test_what_comes_back_though_nothing_was_under_review(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """The second one had changed everything back, so that nothing was left to review."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        await written(bench, BASE)
+        first = bench.session
+        if not restarted:
+            revert_second(journal, path, first)
+            assert path.read_text() == FIRST
+            assert len(await bench.workspace.review.listed(Selector())) == 1
+            await bench.workspace.review.reject(Selector(everything=True))
+    if restarted:
+        revert_second(journal, path, first)
+        async with on_the_journal(folder, journal) as bench:
+            await bench.workspace.restore_reviews()
+            await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("restarted", [False, True])
 async def test_what_the_other_had_put_right_is_under_review_again(
     tmp_path: Path, journal: Path, restarted: bool
 ) -> None:
@@ -143,6 +167,28 @@ async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path) -> None:
         editor.replaces("a.txt", "base25", "mine")
         (second, _) = await kept.entries()
         change = Change(str(folder / "a.txt"), (Step(SECOND, FIRST),), "revert", takes_back=(second.id,))
+        assert (await bench.workspace.applier.apply(change)).result == "applied"
+        assert editor.text("a.txt") == mine(FIRST)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine(BASE)
+
+
+async def test_in_a_file_that_is_open_and_where_the_second_had_put_right_the_first(
+    tmp_path: Path, journal: Path
+) -> None:
+    """The first one's change is there again, and under review, beside what the user typed."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    editor = FakeEditor(VSCODE, folder)
+    second = BASE.replace("base24", "agent69")
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await written(bench, second)
+        editor.replaces("a.txt", "base25", "mine")
+        (newest, _) = await kept.entries()
+        change = Change(str(folder / "a.txt"), (Step(second, FIRST),), "revert", takes_back=(newest.id,))
         assert (await bench.workspace.applier.apply(change)).result == "applied"
         assert editor.text("a.txt") == mine(FIRST)
         await bench.workspace.review.reject(Selector(everything=True))

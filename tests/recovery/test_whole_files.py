@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import itertools
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar.core.file_state import FileState, link
-from sidecar.journal import Store
+from sidecar.core.kept_files import KEPT, KeptFile, to_kept
+from sidecar.core.ledger import Author
+from sidecar.core.uri import from_path
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.selecting import Selection
 from sidecar.recovery.revert import Outcome, revert
 from sidecar.recovery.revert_command import why_not
 from sidecar.recovery.settle import settle
+from sidecar.workspace.review.review import Selector
 from tests.support.journals import entry
+from tests.support.workspaces import QuietEditor, a_workspace
 
 BYTES = FileState(b"\0\1", 0o644)
 CASES: dict[str, tuple[FileState | None, FileState | None]] = {
@@ -230,3 +237,69 @@ def test_work_before_and_after_anothers_removal(tmp_path: Path, made_anew_by: st
         assert path.read_text() == "b\n"
         assert taken_back("one")
     assert path.read_text() == "a\n"
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_was_changed_twice_is_put_back_in_one_step(tmp_path: Path, journal: Path, by_hand: bool) -> None:
+    """Whatever ends that leaves no half of it, which no review has. Also where somebody has put back the newer change by hand."""
+    path, states = tmp_path.resolve() / "f", [FileState(b"\0" + bytes([n])) for n in range(3)]
+    with Store(journal) as store:
+        for two in pairwise(states):
+            store.finish(store.begin(entry(None, None, str(path), root=str(path.parent), states=two)), "done")
+        put(path, states[1 if by_hand else 2])
+        (done,) = revert(store, store.entries(), "r-1")
+        assert done.outcome is Outcome.PUT_BACK
+        assert [one.state for one in store.entries()] == ["done", "undone", "undone"]
+    assert there(path) == states[0]
+
+
+def test_a_mode_that_another_had_put_right_does_not_come_back(tmp_path: Path, journal: Path) -> None:
+    """The second one's work is taken back while the first one's is on top of it."""
+    path, modes = tmp_path.resolve() / "f", (0o644, 0o744, 0o600, 0o744)
+    states = [FileState(b"a\n", mode) for mode in modes]
+    with Store(journal) as store:
+        for two, session in zip(pairwise(states), ("first", "second", "first"), strict=True):
+            made = entry("a\n", "a\n", str(path), root=str(path.parent), states=two, session=session)
+            store.finish(store.begin(made), "done")
+        put(path, states[-1])
+        for session in ("second", "first"):
+            assert not any(
+                done.outcome.is_failure
+                for done in revert(store, store.entries(Selection(session=session)), "r-1")
+            )
+    assert there(path) == states[0]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_was_made_where_another_had_removed_it(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """It is there as if nobody had removed it, which is taken back: what is left to reject is what was done before."""
+    path = tmp_path.resolve() / "f"
+    states = [link("a"), link("b"), None, link("b")]
+    with Store(journal) as store:
+        for turn, two in enumerate(pairwise(states)):
+            session = "second" if turn == 1 else "first"
+            made = entry(None, None, str(path), root=str(path.parent), states=two, session=session)
+            write = store.begin(made)
+            store.finish(write, "done")
+            row = KeptFile(str(path), *two, Author(session, turn, write))
+            store.save_ledger(f"{KEPT}{write}:{from_path(str(path))}", *to_kept(row))
+    put(path, states[-1])
+
+    def is_reverted() -> None:
+        with Store(journal) as store:
+            (done,) = revert(store, store.entries(Selection(session="second")), "r-1")
+            assert done.outcome is Outcome.ALREADY
+
+    if restarted:
+        is_reverted()
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(path.parent, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.workspace.review.files.restore([str(path.parent)])
+        if not restarted:
+            is_reverted()
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    assert there(path) == states[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -903,3 +904,39 @@ def test_the_agent_writes_and_the_user_saves_while_the_users_shell_is_noted(
         assert editor.text("a.txt") == MINE.replace("one", "typed")
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+def test_the_agent_writes_a_third_time_while_the_second_is_noted(tmp_path: Path) -> None:
+    """The editor has taken the first of these texts from the disk by then, and nothing of it is noted yet: the next look begins before it."""
+    journal = Slow()
+    first = BASE.replace("one", "ONE")
+    second = first.replace("three", "THREE")
+    third = second.replace("five", "FIVE")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE, call="c0")
+        await asyncio.sleep(2)
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", first)
+        tick()
+        editor.model.reload(editor.uri("a.txt"))
+        turn.puts("a.txt", second)
+        tick()
+
+        async def meanwhile() -> None:
+            turn.puts("a.txt", third)
+            tick()
+
+        journal.then = meanwhile
+        await asyncio.sleep(6)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        done = [entry for name, entry in journal.entries.items() if journal.states[name] == "done"]
+        assert (done[0].before, done[-1].after) == (BASE, third)
+        assert all(older.after == newer.before for older, newer in pairwise(done))
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)

@@ -221,12 +221,14 @@ class Behind:
         if changes is None:
             legs = [as_one(legs)]
             changes = on_top(raw, before, legs)
+        passed.append((disk, at))
         if not any(leg.is_somebodys for leg in legs):
-            return (
-                None if changes is None else Seen(legs, before, has_taken, raw, hunks, changes, writes, saves)
-            )
-        begun = await self._entering.begin_legs(path, before, legs)
-        return None if begun is None else Seen(begun, before, has_taken, raw, hunks, changes, writes, saves)
+            begun = None if changes is None else legs
+        else:
+            begun = await self._entering.begin_legs(path, before, legs)
+        if begun is None:
+            return None
+        return Seen(begun, before, has_taken, raw, hunks, changes, writes, saves, passed)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -331,7 +333,7 @@ class Behind:
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
-                self._passing[tracked.document.uri] = seen.start, [(leg.after, leg.at) for leg in seen.legs]
+                self._passing[tracked.document.uri] = seen.start, list(seen.passed)
         elif tracked is not first and tracked.counted == disk:
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None and tracked.closed:

@@ -104,6 +104,8 @@ class FileReviews:
         """What was found under paths while turns run."""
         self._began_as: dict[str, FileState] = {}
         self._to_tell: dict[DocumentUri, None] = {}
+        self._telling = 0
+        self._told = anyio.Event()
         """Where rows came or went."""
         self._entered: list[FileChange] = []
         """Rows that the journal does not keep yet."""
@@ -224,7 +226,7 @@ class FileReviews:
         undone = await self._journal.undone([change.author.write for change in self])
         for change in self:
             if change.author.write in undone:
-                self._drop(change)
+                await self._drop_beneath(change)
         there: dict[str, FileState | Refusal | None] = {}
         for change in sorted(self, key=_number, reverse=True):
             for path in (change.path, change.moved_from):
@@ -311,11 +313,37 @@ class FileReviews:
             self._dropped.append(_name(change))
             self._moved(change)
 
+    async def _drop_beneath(self, change: FileChange) -> None:
+        """The row that is on top of it, because somebody had put that right, begins with what was there before it, if that is anything else."""
+        self._drop(change)
+        above = next((c for c in self if c.path == change.path and c.id > change.id), None)
+        if above is None or above.moved_from or above.before != change.after:
+            return
+        if above.after == change.before:
+            return self._drop(above)
+        followed = self._changes[above.id] = replace(above, before=change.before)
+        self._moved(followed)
+        await self._store(followed)
+
     def _moved(self, change: FileChange) -> None:
         """Rows that come and go in one moment are told and forgotten together."""
         if not self._to_tell:
-            self._tasks.start_soon(self._tell)
+            self._telling += 1
+            self._tasks.start_soon(self._tell_soon)
         self._to_tell[change.uri] = None
+
+    async def stored(self) -> None:
+        """Until the journal has every row that came or went."""
+        while self._telling:
+            await self._told.wait()
+
+    async def _tell_soon(self) -> None:
+        try:
+            await self._tell()
+        finally:
+            self._telling -= 1
+            self._told.set()
+            self._told = anyio.Event()
 
     async def _tell(self) -> None:
         moved, self._to_tell = self._to_tell, {}

@@ -63,6 +63,8 @@ class Seen:
     """Agents' edits through the editor at that time."""
     saves: int
     """The document's saves until then."""
+    passed: Sequence[tuple[str, int]] = ()
+    """What the file said after `start` (compared form), and when it had become so; the last is what it says."""
 
     @property
     def session(self) -> Session | None:

@@ -307,9 +307,10 @@ class Reconciler:
                 await self._from_disk.gives_back(tracked, written_over, on_disk.text)
             else:
                 await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds, written_over)
-                if emptied and tracked.stat is None:  # the next look begins where this one did
+                if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved = tracked.kept(start)
-                    self._emptied.add(tracked.document.uri)
+                    if emptied:
+                        self._emptied.add(tracked.document.uri)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
             self._told_apart(tracked, base, on_disk.text, seen)

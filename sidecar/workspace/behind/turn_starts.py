@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -94,11 +94,18 @@ class _Look:
     """What was found is in the journal, or about to be."""
 
 
+async def _at_once() -> None:
+    pass
+
+
 class TurnStarts:
     """Of all sessions of one workspace. The work is done in threads; nothing of a session is touched there."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, noted: Callable[[], Awaitable[None]] = _at_once) -> None:
+        """`noted`: until the journal has all that is under review. Until then, the turn in which it came is not over there: whoever goes on after
+        this process was ended finds what it lacks."""
         self._journal = journal
+        self._noted = noted
         self.looks = TreeLooks()
         self._under_way: dict[str, _Look] = {}
         """By session."""
@@ -150,6 +157,7 @@ class TurnStarts:
         folders = await anyio.to_thread.run_sync(lambda: [start.for_journal() for start in starts])
         async with look.journalling:
             look.journalled = True
+            await self._noted()
             await self._journal.turn_began(_for_journal(session, look, folders))
         self._starts[session.id] = starts
         self._tops[session.id] = look.tops[:MAX_FOLDERS]
@@ -186,6 +194,7 @@ class TurnStarts:
         async with look.journalling:
             if not look.journalled:
                 folders = [FolderStart(top, "", {}, noted=False) for top in look.tops]
+                await self._noted()
                 await self._journal.turn_began(_for_journal(session, look, folders))
 
     async def settled(self, session_id: str, seconds: float = WAIT_SECONDS) -> bool:
@@ -318,6 +327,7 @@ class TurnStarts:
         look = self._under_way.pop(session.id, None)
         if look is not None:
             look.scope.cancel()
+        await self._noted()
         await self._journal.turn_ended(session.id)
 
     def folders(self, session: Session) -> dict[str, None]:

@@ -25,6 +25,7 @@ from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
@@ -82,7 +83,9 @@ class Applier:
         journal: Journal,
         audit: Audit,
         door: Door,
+        keeper: Keeper,
     ) -> None:
+        self._keeper = keeper
         self._state = state
         self._editor = editor
         self._buffers = buffers
@@ -152,6 +155,9 @@ class Applier:
             case Landed():
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
+                reviewed = self._state.ledgers.get(tracked.document.uri)
+                if reviewed is not None:
+                    await self._keeper.as_told(reviewed)
                 saved = await self._buffers.settle(tracked, was_user_dirty)
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
@@ -217,6 +223,7 @@ class _Revert(Intent[ApplyResult]):
                 for step in changes_as_steps(changes):
                     length += step.growth
                     reviewed.user_edit(step, length, lambda: after)
+                reviewed.guessed = after
             self._state.ledgers.moved(reviewed)
 
         return landed

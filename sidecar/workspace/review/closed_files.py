@@ -6,7 +6,7 @@ no longer exist are not listed. The review of a removed file is remembered: if t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Callable, Collection, Container, Sequence
 
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -26,8 +26,17 @@ WAIT_SECONDS = 2.0
 class ClosedFiles:
     """Brings the ledgers of files that are not open up to date with the disk."""
 
-    def __init__(self, state: State, journal: Journal, files: FileReviews, keeper: Keeper) -> None:
+    def __init__(
+        self,
+        state: State,
+        journal: Journal,
+        files: FileReviews,
+        keeper: Keeper,
+        folders: Callable[[], Sequence[str]],
+    ) -> None:
+        """`folders`: the workspace's."""
         self._state = state
+        self._folders = folders
         self._keeper = keeper
         self._files = files
         self._journal = journal
@@ -37,7 +46,9 @@ class ClosedFiles:
     async def look(self, only: Collection[DocumentUri] | None = None, *, which_moved: bool = False) -> None:
         """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such. `which_moved`:
         only those of which the file is gone or was, or the command line has taken something back; what else changed in a file is seen when it is
-        rejected."""
+        rejected. What the command line has brought back is under review, too."""
+        if only is None and not any(session.running for session in self._state.sessions):
+            await self._keeper.restore_all(self._folders())
         checked = [
             (reviewed, path)
             for reviewed in self._state.ledgers

@@ -88,8 +88,10 @@ class Review:
         left: Mapping[tuple[str, int], Mapping[str, str]],
         verdicts: Verdicts,
         told: Tell,
+        folders: Callable[[], Sequence[str]],
     ) -> None:
-        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason. `told`: hears what is decided."""
+        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason. `told`: hears what is decided. `folders`: the
+        workspace's."""
         self.files = files
         self._left = left
         self._verdicts = verdicts
@@ -101,7 +103,7 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
-        self.closed_files = ClosedFiles(state, journal, files, keeper)
+        self.closed_files = ClosedFiles(state, journal, files, keeper, folders)
         self.committed = Committed(state, keeper, files, self.keep_these)
 
     async def listed(self, selector: Selector) -> list[Json]:
