@@ -201,3 +201,27 @@ def test_what_a_tool_read_before_it_wrote_is_a_base_though_we_were_read_since(tm
         assert editor.text("a.txt") == "all mine\n"
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_what_the_disk_said_before_its_write_was_saved_is_known_when_it_was_read_again(
+    tmp_path: Path,
+) -> None:
+    """Its write is in the editor only, beside what the user has not saved. Its tool reads the file, then that is saved, then it sends a
+    change of what its tool had read: the user's line is not taken away."""
+    disk = "one\ntwo\nthree\nfour\nfive\nsix\n"
+    (tmp_path / "a.txt").write_text(disk)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "the user's\n", at=0)
+        seen = await bench.read("a.txt")
+        assert isinstance(seen, str)
+        done(await bench.write("a.txt", seen.replace("two\n", "two\nthe agent's\n")))
+        tool(bench, "look", "read")
+        tool(bench, "look", "read", status="completed")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(1)
+        await bench.write("a.txt", disk.replace("six\n", "six\nlast\n"))
+        assert editor.text("a.txt").startswith("the user's\n")
+
+    play(tmp_path, WELL_BEHAVED, case)

@@ -148,22 +148,27 @@ class DiskTexts:
         if newest is not None and newest.by_editor and not newest.found and newest.text.is_said_by(text):
             texts.remove(newest)
 
-    def between(self, uri: DocumentUri, since: int, moment: int, own: Own | None = None) -> list[str]:
+    def between(
+        self, uri: DocumentUri, since: int, moment: int, own: Own | None = None, again: int | None = None
+    ) -> list[str]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
-        (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them."""
-        texts = self._texts.get(uri, [])
+        (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them. Unless they were there when it
+        may have read once more, after that write was done (`again`): the write was in the editor only, and came to the disk with a save."""
+        texts, first = self._texts.get(uri, []), 0
         if own is not None:
             put = (
                 i
                 for i, known in enumerate(texts)
                 if (known.by_us or (known.found and known.noticed <= own.done)) and known.text == own.text
             )
-            texts = texts[max(put, default=0) :]
+            first = max(put, default=0)
         gone = [known.removed or later.noticed for known, later in pairwise(texts)]
         return [
             str(known.text)
             for i, known in enumerate(texts)
-            if known.since <= moment and (i == len(gone) or gone[i] > since)
+            if known.since <= moment
+            and (i == len(gone) or gone[i] > since)
+            and (i >= first or (again is not None and gone[i] > again))
         ]
 
     def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:

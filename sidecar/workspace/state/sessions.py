@@ -233,6 +233,12 @@ class Session:
         began = [told for _, told in self._behind.values()]
         return min([since, *began, *(told for told, _ in self._over(uri, since, moment))])
 
+    def behind_again(self, uri: DocumentUri, since: int, moment: int) -> int | None:
+        """When the first of what may have read files behind us began after `since`; None: nothing did. As it looked at `moment`."""
+        began = [told for _, told in self._behind.values()]
+        began += [told for told, _ in self._over(uri, since, moment)]
+        return min((told for told in began if told > since), default=None)
+
     def may_have_read_behind(self, uri: DocumentUri, since: int, moment: int) -> bool:
         """Whether the agent may have read this file in another way than through us after `since`, as it looked at `moment`."""
         return bool(self._behind or self._over(uri, since, moment))

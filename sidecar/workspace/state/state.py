@@ -140,8 +140,9 @@ class State:
         texts: list[str] = []
         if since is None or session.may_have_read_behind(uri, since, moment):
             own = self.beliefs.own(session.id, uri, moment)
+            again = None if own is None else session.behind_again(uri, own.done, moment)
             texts = self.documents.disk.between(
-                uri, session.behind_since(uri, since or 0, moment), moment, own
+                uri, session.behind_since(uri, since or 0, moment), moment, own, again
             )
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
