@@ -42,9 +42,8 @@ def run(streams: tuple[int, int], relay_id: str, env: Mapping[str, str]) -> NoRe
         os._exit(1)
     code = 1
     try:
-        relay = Relay(claim.listen(), out)
-        out.write(Hello(VERSION, __version__, claim.socket_path, own_program(sys.orig_argv)).line())
-        relay.carry(lines)
+        hello = Hello(VERSION, __version__, claim.socket_path, own_program(sys.orig_argv))
+        Relay(claim.listen(), out, hello).carry(lines)
         code = 0
     except OSError as error:
         sys.stderr.write(f"acp-sidecar relay: {error}\n")
@@ -57,10 +56,12 @@ def run(streams: tuple[int, int], relay_id: str, env: Mapping[str, str]) -> NoRe
 class Relay:
     """A thread for each connection, and one for new ones."""
 
-    def __init__(self, listener: socket.socket, out: BinaryIO) -> None:
+    def __init__(self, listener: socket.socket, out: BinaryIO, hello: Hello) -> None:
+        """Raises OSError."""
         self._out = out
         self._writing = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
+        out.write(hello.line())  # before anybody's: whoever waits for us may be there already
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def carry(self, lines: BinaryIO) -> None:

@@ -21,7 +21,8 @@ import pytest
 
 from sidecar.acp.elsewhere.folders import Folders
 from sidecar.relayed import reach as reach_module
-from sidecar.relayed.numbered_lines import LONGEST, MOST, VERSION, Hello
+from sidecar.relayed import relay_there
+from sidecar.relayed.numbered_lines import LONGEST, MOST, VERSION, Hello, hello_of
 from sidecar.relayed.reach import NO_TICKET, Reach
 from tests.gates.product import COMMAND
 
@@ -225,6 +226,38 @@ def connected(path: str) -> socket.socket:
             time.sleep(0.01)
         else:
             return connection
+
+
+def test_a_client_that_is_there_first_is_carried_after_the_hello(tmp_path: Path) -> None:
+    """One that waits for a relay that is started again: what it says before the hello would be taken for a login shell's noise, and never answered."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(tmp_path / "s"))
+    listener.listen()
+    client = connected(str(tmp_path / "s"))
+    client.sendall(b'{"id": 1}\n')
+    read, write = os.pipe()
+    hello = Hello(VERSION, "1", "/x", ["acp-sidecar"])
+    with os.fdopen(read, "rb") as said, os.fdopen(write, "wb", buffering=0) as out:
+        relay = relay_there.Relay(listener, SlowAtFirst(out), hello)
+        assert hello_of(said.readline()) == hello
+        assert said.readline() == b'1 {"id": 1}\n'
+        client.close()
+        assert said.readline() == b"1\n"
+        del relay
+
+
+class SlowAtFirst:
+    """Gives others the time to be first."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+        self._first = True
+
+    def write(self, data: Any) -> int:
+        if self._first and b"acp-sidecar relay" in bytes(data):
+            self._first = False
+            time.sleep(0.2)
+        return self._out.write(data)
 
 
 def test_clients_of_a_relay(a_relay: Any) -> None:
