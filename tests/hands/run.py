@@ -223,12 +223,11 @@ class _Run:
     def wrong_authors(self) -> list[Problem]:
         """The person's text in what is listed as the agent's, or apart as nobody's, where a program's belongs."""
         rows = self.editor.command("sidecar.listChanges", {})
-        sent = {token for deed in self.oracle.deeds() for token in deed.brings}
         return [
             Problem("author", f"{token} is listed as {row['agent'] or 'nobody'}'s")
             for row in rows
-            for token in sorted(tokens(row["newText"]) - tokens(row["oldText"]) - sent)
-            if row["agent"] or token[0] == "u"
+            for token in sorted(tokens(row["newText"]) - tokens(row["oldText"]))
+            if token[0] == "u" or (row["agent"] and token[0] != "a")
         ]
 
     def not_brought_back(self) -> list[Problem]:
