@@ -113,5 +113,6 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
 def told(entry: Recorded, texts: Texts, *, whole: bool) -> Told:
     """A write as the file's review is told from. `whole`: it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
+    fates["unknown"] = "kept"  # it is under review nowhere: it may never have been made, or not by the agent
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     return Told(author_of(entry, created=not entry.existed), texts.before, texts.after, fate, whole)

@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.journal import Store, writing
 from sidecar.journal.database import NAME
-from sidecar.journal.entry import JournalFailed
+from sidecar.journal.entry import EntryState, JournalFailed
 from sidecar.journal.selecting import Selection
 from sidecar.journal.writing import lines_changed
 from tests.support.journals import entry, numbered
@@ -371,3 +371,22 @@ def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
         assert store.folders_under_review() == []
         store.purge(Selection())
         assert store.made_folders([second]) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "state", "became"),
+    [
+        ("agent", "done", "open"),
+        ("agent", "kept", "kept"),
+        ("agent", "rejected", "taken back"),
+        ("agent", "undone", "taken back"),
+        ("agent", "unknown", "kept"),  # perhaps not the agent's: never rejected
+        ("reject", "done", "takes back"),
+        ("revert", "done", "takes back"),
+        ("agent", "failed", None),
+    ],
+)
+def test_what_a_review_is_told_from(store: Store, agent: str, state: EntryState, became: str | None) -> None:
+    store.finish(store.begin(entry("a\n", "b\n", "/w/a.txt", agent=agent)), state)
+    store.finish(store.begin(entry("a\n", "b\n", "/w/a.txt/below")), "done")
+    assert [one.became for one in store.told("/w/a.txt")] == ([] if became is None else [became])

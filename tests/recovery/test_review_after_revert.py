@@ -128,6 +128,29 @@ async def test_what_the_other_had_put_right_is_under_review_again(
     assert path.read_text() == BASE
 
 
+async def test_the_sidecar_was_ended_right_after_it_brought_something_back(
+    tmp_path: Path, journal: Path
+) -> None:
+    """Nothing was under review in the document, and nothing is stored of it yet."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(mine(FIRST))
+    with Store(journal) as store:
+        writes = [(BASE, FIRST, "first"), (FIRST, BASE, "second")]
+        ids = [store.begin(entry(a, b, str(path), root=str(folder), session=who)) for a, b, who in writes]
+        store.finish_all(ids, "done")
+        back = entry(mine(BASE), mine(FIRST), str(path), root=str(folder), agent="revert", via="editor")
+        store.finish(store.begin(back, [ids[1]]), "done")
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine(BASE)
+
+
 @pytest.mark.parametrize("seen_first", [False, True])
 async def test_an_editor_has_kept_what_the_turn_wrote_first(
     tmp_path: Path, journal: Path, seen_first: bool

@@ -17,6 +17,7 @@ import anyio
 
 from sidecar.core.kept_hunks import from_json, to_json
 from sidecar.core.ledger import Hunk, Ledger
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
@@ -67,7 +68,7 @@ class Keeper:
         known = self._state.ledgers.get(uri)
         if known is not None:
             return await self.as_told(known)
-        kept = await self._kept(uri)
+        kept = await self._kept(uri) or await self._brought_back(tracked)
         if kept is None or self._state.ledgers.get(uri) is not None:
             return
         if tracked.closed:
@@ -141,6 +142,15 @@ class Keeper:
         if tuple(told) != hunks:
             reviewed.ledger.hunks = tuple(told)
             self._state.ledgers.moved(reviewed)
+
+    async def _brought_back(self, tracked: Tracked) -> _Kept | None:
+        """What is under review in a document of which nothing is stored, and in which somebody has just taken work back: what others had done before
+        may be there again, and the sidecar was ended before it stored that."""
+        path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
+        if path is None or not await self._journal.put_back(path, normal(text)):
+            return None
+        hunks = retold(await self._journal.told(path), text)
+        return _Kept(text, hunks, ()) if hunks else None
 
     async def _restore_gone(self, uri: DocumentUri, undone: list[DocumentUri]) -> None:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
