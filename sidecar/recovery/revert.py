@@ -201,6 +201,7 @@ class _Job:
         self._store = store
         self._path = path
         self._writes = writes
+        self._ids = {write.id for write in writes}
         self._session = session
         self._dry_run = dry_run
         self._made_folders = store.made_folders([write.id for write in writes])
@@ -358,7 +359,7 @@ class _Job:
         before = self._without_gone(run[-1].write, before)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
-        if now == before:
+        if now == before or (now is None and after is None and self._is_removed_since(write)):
             return Outcome.ALREADY
         if now != after and not (
             before is None and self._is_as_made(write, files.text(after), files.text(now))
@@ -386,6 +387,11 @@ class _Job:
             if refusal is not None:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
+
+    def _is_removed_since(self, removal: Recorded) -> bool:
+        """Whether somebody else has removed the file after that, so that it is for whoever takes that back to bring it back."""
+        later = (one for one in self._every if one.id > removal.id and one.id not in self._ids)
+        return any(_has_removed(one) and one.agent not in TAKES_BACK for one in later)
 
     def _is_emptied(self, texts: Sequence[Texts], now: Decoded | None) -> bool:
         """Whether nothing is left of a file that was made, because a rejection was ended before it removed it."""

@@ -361,3 +361,19 @@ def test_a_removal_that_somebody_took_back_is_not_in_the_way(bench: Bench) -> No
         writes = bench.store.entries(Selection(session=session))
         assert not any(result.outcome.is_failure for result in revert(bench.store, writes, "r-1"))
     assert bench.path("a.txt").read_text() == base
+
+
+def test_a_file_that_two_have_removed(bench: Bench) -> None:
+    """In between, the second one made it anew, and the user changed it. Who takes back the first removal does not get a text that is older than that."""
+    base = "1\n2\n3\n4\n5\n"
+    made = base.replace("5", "five")
+    bench.path("a.txt").write_text(base)
+    removed = bench.write("a.txt", base, None, states=(FileState(base.encode(), 0o644), None))
+    bench.write("a.txt", None, made, session="other")
+    mine = made.replace("3", "mine")
+    again = bench.write("a.txt", mine, None, session="other", states=(FileState(mine.encode(), 0o644), None))
+    (result,) = bench.revert(removed)
+    assert result.outcome is Outcome.ALREADY
+    assert not bench.path("a.txt").exists()
+    bench.revert(again)
+    assert bench.path("a.txt").read_text() == mine
