@@ -33,8 +33,11 @@ class UsersActs(Scene):
             await asyncio.sleep(pause)
 
     def _closes_saved(self, name: str) -> None:
-        if self._is_unsaved(name):
-            assert self.editor.saves(name)
+        if self._is_unsaved(name) and not self.editor.saves(
+            name
+        ):  # the editor asked: it is newer on the disk
+            assert self.editor.overwrites(name)
+            self.world.users_choice(name, self.editor.text(name))
         self.say(f"user closes {name}")
         self.editor.closes(name)
 
