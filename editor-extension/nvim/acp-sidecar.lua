@@ -123,6 +123,28 @@ end
 
 -- Requests from the sidecar -------------------------------------------------------------------------------------------
 
+--- Marks in `copy`, which says what the buffer says or is the buffer, where the cursors of its windows are. A mark in a line
+--- stays before what is inserted there; one at a line's start goes along with the line.
+local function marked(bufnr, copy)
+  local marks = {}
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local at = api.nvim_win_get_cursor(window)
+    marks[window] = api.nvim_buf_set_extmark(copy, cursors, at[1] - 1, at[2], { right_gravity = at[2] == 0 })
+  end
+  return marks
+end
+
+--- The cursors go to their marks: who is typing goes on in the same place.
+local function put_back(marks, copy)
+  for window, mark in pairs(marks) do
+    local at = api.nvim_buf_get_extmark_by_id(copy, cursors, mark, {})
+    api.nvim_buf_del_extmark(copy, cursors, mark)
+    if at[1] and api.nvim_win_is_valid(window) then
+      pcall(api.nvim_win_set_cursor, window, { at[1] + 1, at[2] })
+    end
+  end
+end
+
 local handlers = {}
 
 --- Saving is the editor's own, with the user's own autocommands; it never asks: where Neovim would ask whether to write
@@ -164,27 +186,6 @@ handlers['sidecar/close'] = function(_, params)
     api.nvim_buf_delete(bufnr, {})
   end
   return { closed = idle == true }
-end
-
---- Marks in `copy`, which says what the buffer says, where the cursors of its windows are. A mark in a line stays before
---- what is inserted there; one at a line's start goes along with the line.
-local function marked(bufnr, copy)
-  local marks = {}
-  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
-    local at = api.nvim_win_get_cursor(window)
-    marks[window] = api.nvim_buf_set_extmark(copy, cursors, at[1] - 1, at[2], { right_gravity = at[2] == 0 })
-  end
-  return marks
-end
-
---- The cursors go to their marks: who is typing goes on in the same place.
-local function put_back(marks, copy)
-  for window, mark in pairs(marks) do
-    local at = api.nvim_buf_get_extmark_by_id(copy, cursors, mark, {})
-    if at[1] and api.nvim_win_is_valid(window) then
-      pcall(api.nvim_win_set_cursor, window, { at[1] + 1, at[2] })
-    end
-  end
 end
 
 --- The document takes the text on disk, then the edits. `changes` is both together: the cursors move as that moves them, tried
@@ -259,7 +260,17 @@ handlers['workspace/applyEdit'] = function(_, params, context)
   local changes = params.edit.documentChanges or {}
   local new = prepare_new_files(changes)
   close_undo_block(changes)
+  local marks = {}
+  for _, change in ipairs(changes) do
+    local bufnr = change.textDocument and loaded(change.textDocument.uri)
+    if bufnr then
+      marks[bufnr] = marks[bufnr] or marked(bufnr, bufnr)
+    end
+  end
   local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
+  for bufnr, cursors_before in pairs(marks) do
+    put_back(cursors_before, bufnr)
+  end
   close_undo_block(changes)
   for uri in pairs(new) do
     local bufnr = loaded(uri)

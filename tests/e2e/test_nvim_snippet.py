@@ -199,6 +199,20 @@ def test_who_is_typing_goes_on_in_the_same_place(ready: Neovim, probe: Probe, fi
     assert ready.text() == "ABOVE\none\nBEFORE two half-word\nthree\n"
 
 
+def test_who_is_typing_stays_in_their_line_when_another_comes_below_it(
+    ready: Neovim, probe: Probe, file: Path
+) -> None:
+    """An edit that adds to the end of that very line: Neovim 0.7 takes the cursor along with what comes after it."""
+    ready.keys("j0ihalf")
+    eventually(lambda: "half" in probe.text(file), "the server knows it")
+    document = {"uri": file.as_uri(), "version": probe.version(file.as_uri())}
+    below = {"range": range_of((1, 7), (1, 7)), "newText": "\nBELOW"}
+    edit = {"documentChanges": [{"textDocument": document, "edits": [below]}]}
+    assert probe.request("workspace/applyEdit", {"edit": edit})["applied"]
+    ready.keys("-word<Esc>")
+    assert ready.text() == "one\nhalf-wordtwo\nBELOW\nthree\n"
+
+
 def test_reload_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: Probe, file: Path) -> None:
     ready.type("mine ")
     answer = probe.request("sidecar/reload", {"uri": file.as_uri(), "version": 0, "edits": []})
