@@ -166,6 +166,8 @@ class Story:
         """The document was saved before the expected text was there: the disk may not say any more what that was made from."""
         self.saved_anothers = False
         """It was saved over an expected text that may be another's."""
+        self.saved_it = False
+        """It was saved with the expected text, which the disk did not say before: what the disk says since is no sign of another's."""
 
     @property
     def matched(self) -> bool:
@@ -184,10 +186,12 @@ class Story:
             self.saved_over = True
         elif self.may_be_anothers(disk):
             self.saved_anothers = True
+        else:
+            self.saved_it = True
 
     def may_be_anothers(self, disk: Disk) -> bool:
         """The expected text was seen, and the disk said it, too: somebody put it there, and the editor may have taken it from there."""
-        return self.saved_anothers or disk.is_on_disk(self.reached)
+        return self.saved_anothers or (not self.saved_it and disk.is_on_disk(self.reached))
 
     def is_matched(self) -> bool:
         """`matched`, or the last state is the expected text but for line ends: some editors turn those of an edit into their own."""

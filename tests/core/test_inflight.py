@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.change import Edit
 from sidecar.core.inflight import (
     ACTIONS,
     SECONDS,
@@ -26,8 +27,12 @@ from sidecar.core.inflight import (
     InFlight,
     Phase,
     Shows,
+    Story,
     printed,
 )
+from sidecar.core.overlay import Document
+from sidecar.core.text import Rope, Text
+from sidecar.core.uri import DocumentUri
 from tests.support.inflight_world import CASES, HABITS, STEPS, Habit, World
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +122,33 @@ def test_a_rule_that_is_missing_is_seen(rule: str, monkeypatch: pytest.MonkeyPat
     for case in CASES:
         count.of(World(next(one for one in HABITS if one.name == "neovim, version 0"), case), 4)
     assert any("lost" in one or "twice" in one for one in count.found)
+
+
+class ADisk:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def is_on_disk(self, text: Text) -> bool:
+        return str(text) == self.text
+
+    def was_on_disk(self, text: str) -> bool:
+        return text == self.text
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_a_save_in_the_moment_in_which_an_edit_is_told_is_no_sign_of_another(by_another: bool) -> None:
+    """The disk says the expected text then. Only where it did so before may that have led to it."""
+    document = Document(DocumentUri("file:///a"), "file:///a", 1)
+    document.rope = Rope("one\ntwo\n")
+    story, disk = Story(document, Text.of("one\ntwo\n")), ADisk("one\n")
+    if by_another:
+        disk.text = "one\ntwo\n"
+    story.before = Text.of("one\n")
+    story.received(Edit(4, 4, "two\n"))
+    story.saved(disk)
+    disk.text = "one\ntwo\n"
+    assert story.is_matched()
+    assert story.may_be_anothers(disk) is by_another
 
 
 def test_the_table_says_what_follows_in_every_phase() -> None:

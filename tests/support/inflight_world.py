@@ -147,7 +147,8 @@ class World:
         if flight is not None:
             story = flight.story
             received = tuple(story.edits)
-            states = flight.phase, flight.closed, flight.moved, story.matched_at, story.saved_anothers
+            saved = story.saved_anothers, story.saved_it
+            states = flight.phase, flight.closed, flight.moved, story.matched_at, saved
             there = states, str(story.before), str(story.reached), received, story.document is self.document
         return (
             self.case,
