@@ -13,7 +13,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import KATE, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
+from tests.support.editor_habits import EGLOT_OURS, KATE, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, every_editor, listed, opened, opened_and_typed, play
 
@@ -311,6 +311,32 @@ def test_a_save_that_was_not_carried_out_decides_nothing(tmp_path: Path, seen: b
         assert await the_conflict(bench)
 
     play(tmp_path, NEOVIM_OURS, script, before=opened_and_typed, after=after)
+
+
+@pytest.mark.parametrize("habits", [VSCODE, EGLOT_OURS, NEOVIM_OURS], ids=["vscode", "eglot", "neovim"])
+def test_what_an_agent_wrote_stays_under_review_beside_a_programs_change_that_does_not_fit(
+    tmp_path: Path, habits: Habits
+) -> None:
+    """A check-out puts the old text back on the disk, and the user types where it does so: the document keeps the agent's line."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        seen = await turn.bench.read("a.txt")
+        assert isinstance(seen, str)
+        await turn.bench.write("a.txt", f"agent\n{seen}")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.replaces("a.txt", "five", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "mine", "mine typed")
+        (bench.folder / "a.txt").write_text(BASE)
+        await asyncio.sleep(10)
+        await the_conflict(bench)
+        assert [new for _, _, new in listed(bench)] == ["agent\n"]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE.replace("five", "mine typed")
+
+    play(tmp_path, habits, script, before=opened, after=after)
 
 
 def test_what_cannot_be_decided_says_why(tmp_path: Path) -> None:

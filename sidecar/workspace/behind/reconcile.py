@@ -325,10 +325,13 @@ class Reconciler:
             self._conflicts.ended(tracked, "gone")
             return
         refused = tracked.refused[0] == tracked.stat and tracked.refused[1] >= MAX_REFUSALS
+        if seen is not None:
+            seen.changes = (
+                None  # nothing of it is in the document, also where the newest change alone would have fitted
+            )
         if seen is None or seen.author is None:
             self._conflicts.found(tracked, "disk", base, disk, None, refused=refused)
         else:
-            seen.changes = None  # also where the newest change alone would have fitted
             self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
