@@ -136,7 +136,10 @@ class Oracle:
         file.taken -= {token for token in now - was if is_persons(token)}
 
     def kept(self, name: str, text: str | None) -> None:
-        self.file(name).kept |= {token for token in tokens(text) if token[0] == "a"}
+        """The person keeps everything, and with it what the agent has itself written over since: undoing that turn brings it back."""
+        path = str(self._folder / name)
+        over = {token for deed in self.deeds() if deed.path == path for token in deed.removes}
+        self.file(name).kept |= {token for token in tokens(text) | over if token[0] == "a"}
 
     def deeds(self) -> list[Deed]:
         """What the agent did, oldest first, each once: with its answer where that is known."""

@@ -137,5 +137,12 @@ def test_what_the_person_brings_back_once_it_has_gone_is_lost(oracle: Oracle) ->
     assert faults(oracle, "l1x\n") == [("lost", 3)]
 
 
+def test_what_the_agent_wrote_over_is_kept_with_what_it_wrote(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    did(oracle, tmp_path, before="l1x\nu2x\na3x\n", after="l1x\nu2x\na4x\n")
+    oracle.kept("a.txt", "l1x\nu2x\na4x\n")
+    assert oracle.file("a.txt").kept == {"a3x", "a4x"}
+
+
 def test_an_agents_line_that_the_person_types_in_is_the_persons() -> None:
     assert agents_alone("a1x MADE\na2x MADEu3x\nu4a5x\na6xS\nl7x\n") == {"a1x"}
