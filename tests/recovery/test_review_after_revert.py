@@ -178,32 +178,14 @@ async def test_an_editor_has_kept_what_the_turn_wrote_first(
         assert editor.text("a.txt") == BASE
 
 
-async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path) -> None:
-    folder = tmp_path.resolve()
-    (folder / "a.txt").write_text(BASE)
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        editor.attach(bench.workspace.apply)
-        editor.opens("a.txt")
-        await written(bench, SECOND)
-        editor.replaces("a.txt", "base25", "mine")
-        (second, _) = await kept.entries()
-        change = Change(str(folder / "a.txt"), (Step(SECOND, FIRST),), "revert", takes_back=(second.id,))
-        assert (await bench.workspace.applier.apply(change)).result == "applied"
-        assert editor.text("a.txt") == mine(FIRST)
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == mine(BASE)
-
-
-async def test_in_a_file_that_is_open_and_where_the_second_had_put_right_the_first(
-    tmp_path: Path, journal: Path
-) -> None:
+@pytest.mark.parametrize(
+    "second", [SECOND, BASE.replace("base24", "agent69")], ids=["on top", "which puts the first right"]
+)
+async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path, second: str) -> None:
     """The first one's change is there again, and under review, beside what the user typed."""
     folder = tmp_path.resolve()
     (folder / "a.txt").write_text(BASE)
     editor = FakeEditor(VSCODE, folder)
-    second = BASE.replace("base24", "agent69")
     async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         editor.attach(bench.workspace.apply)

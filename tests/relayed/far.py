@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand, Transport
 from tests.gates.product import COMMAND, Answer, Product
-from tests.mcp.live import SCRIPT, Calls, offered
+from tests.mcp.live import SCRIPT, Live, offered
 from tests.support.agents import command
 
 
@@ -41,20 +41,6 @@ def there(by: Transport, server: Mapping[str, Any]) -> StdioServerParameters:
     words = ["/usr/bin/env", *env, server["command"], *server["args"]]
     argv = [*by.command, *(map(shlex.quote, words) if by.shell else words)]
     return StdioServerParameters(command=argv[0], args=argv[1:])
-
-
-class Far(Calls):
-    def __init__(self, product: Product, session: str, client: Client, server: Mapping[str, Any]) -> None:
-        super().__init__(client)
-        self.product = product
-        self.session = session
-        self.server = server
-
-    async def told(self, tool: str, **arguments: Any) -> Any:
-        """The structured content."""
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        return result.structured_content
 
 
 @asynccontextmanager
@@ -94,10 +80,10 @@ async def a_turn(product: Product, agent: str) -> AsyncGenerator[Any]:
 
 
 @asynccontextmanager
-async def a_far_agent(project: Path, by: Transport, traces: Path, **options: Any) -> AsyncGenerator[Far]:
+async def a_far_agent(project: Path, by: Transport, traces: Path, **options: Any) -> AsyncGenerator[Live]:
     async with AsyncExitStack() as stack:
         product = await stack.enter_async_context(a_sidecar(project, {"far": by}, traces, **options))
         opened = await stack.enter_async_context(a_turn(product, "far"))
         (server,) = offered(traces / "far")
         client = await stack.enter_async_context(Client(there(by, server)))
-        yield Far(product, opened["sessionId"], client, server)
+        yield Live(product, opened["sessionId"], client, server)

@@ -326,9 +326,8 @@ class Reconciler:
             return
         refused = tracked.refused[0] == tracked.stat and tracked.refused[1] >= MAX_REFUSALS
         if seen is not None:
-            seen.changes = (
-                None  # nothing of it is in the document, also where the newest change alone would have fitted
-            )
+            # Nothing of it is in the document, also where the newest change alone would have fitted
+            seen.changes = None
         if seen is None or seen.author is None:
             self._conflicts.found(tracked, "disk", base, disk, None, refused=refused)
         else:

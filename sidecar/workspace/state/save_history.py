@@ -113,8 +113,8 @@ class SaveHistory:
         self._telling = anyio.Event()
 
     def untold(self) -> None:
-        """That save was not carried out."""
-        self._told = None
+        """No save that was told since the disk was last read was carried out."""
+        self._told = self._told_first = None
 
     def explains(self, disk: str, *, unended: bool) -> tuple[int, Explained] | None:
         """The number of the text that the disk's `disk` (compared form) is. "saved": it is a save that was told. "now", "typed since": the

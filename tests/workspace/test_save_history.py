@@ -1,0 +1,24 @@
+"""Saves that an editor tells of."""
+
+from __future__ import annotations
+
+from sidecar.core.change import Edit
+from sidecar.core.text import Rope, Text
+from sidecar.workspace.state.save_history import SaveHistory
+
+
+def edited(history: SaveHistory, rope: Rope, text: str) -> None:
+    edit = Edit(0, len(rope), text)
+    rope.apply(None, text, "utf-16")
+    history.edited(rope, edit)
+
+
+def test_a_save_that_was_not_carried_out_is_nowhere_taken_for_one() -> None:
+    """Nobody wrote over what it would have saved."""
+    history, rope = SaveHistory(Text.of("one\n")), Rope("one\n")
+    edited(history, rope, "mine\n")
+    history.told()
+    edited(history, rope, "theirs\n")
+    assert history.saved_before("theirs\n") is not None
+    history.untold()
+    assert history.saved_before("theirs\n") is None
