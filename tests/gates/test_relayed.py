@@ -25,6 +25,7 @@ from sidecar.relayed import relay_there
 from sidecar.relayed.numbered_lines import LONGEST, MOST, VERSION, Hello, hello_of
 from sidecar.relayed.reach import NO_TICKET, Reach
 from tests.gates.product import COMMAND
+from tests.support.waiting import connect
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -217,15 +218,10 @@ def a_relay(tmp_path: Path) -> Any:
 
 
 def connected(path: str) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    """It may have to wait until those before it are let in."""
+    connection = connect(Path(path), "the relay lets one more in")
     connection.settimeout(30)
-    while True:
-        try:
-            connection.connect(path)
-        except BlockingIOError:  # those before it are not let in yet
-            time.sleep(0.01)
-        else:
-            return connection
+    return connection
 
 
 def test_a_client_that_is_there_first_is_carried_after_the_hello(tmp_path: Path) -> None:
