@@ -188,6 +188,22 @@ handlers['sidecar/close'] = function(_, params)
   return { closed = idle == true }
 end
 
+--- Ends the undo block of what was done so far: in insert mode an edit would otherwise share one with the typing around it.
+local function close_undo_block(bufnr)
+  api.nvim_buf_call(bufnr, function()
+    vim.cmd('let &l:undolevels = &l:undolevels')
+  end)
+end
+
+--- What is typed on in the same insert is an undo block of its own. Neovim 0.7 goes on without noting anything, and an undo of
+--- the edit then replaces lines that are not the edit's: CTRL-G u, ahead of the next key, lets it begin anew. 0.11 does so itself.
+local function begin_undo_block(bufnr)
+  close_undo_block(bufnr)
+  if not has_0_11 and bufnr == api.nvim_get_current_buf() and api.nvim_get_mode().mode:find('^[iR]') then
+    api.nvim_feedkeys(api.nvim_replace_termcodes('<C-G>u', true, false, true), 'ni', false)
+  end
+end
+
 --- The document takes the text on disk, then the edits. `changes` is both together: the cursors move as that moves them, tried
 --- out on a copy, as they have no place while the text is taken anew.
 handlers['sidecar/reload'] = function(_, params, context)
@@ -207,6 +223,7 @@ handlers['sidecar/reload'] = function(_, params, context)
     attach(bufnr)
     vim.lsp.util.apply_text_edits(params.edits, bufnr, client.offset_encoding)
     put_back(marks, copy)
+    begin_undo_block(bufnr)
   end
   api.nvim_buf_delete(copy, { force = true })
   if not done then
@@ -233,18 +250,6 @@ local function prepare_new_files(changes)
   return new
 end
 
---- Ends the undo block of what was done so far: in insert mode an edit would otherwise share one with the typing around it.
-local function close_undo_block(changes)
-  for _, change in ipairs(changes) do
-    local bufnr = change.textDocument and loaded(change.textDocument.uri)
-    if bufnr then
-      api.nvim_buf_call(bufnr, function()
-        vim.cmd('let &l:undolevels = &l:undolevels')
-      end)
-    end
-  end
-end
-
 --- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
 --- (two printed lines are a hit-enter prompt, which stops everything).
 handlers['workspace/applyEdit'] = function(_, params, context)
@@ -259,19 +264,19 @@ handlers['workspace/applyEdit'] = function(_, params, context)
   end
   local changes = params.edit.documentChanges or {}
   local new = prepare_new_files(changes)
-  close_undo_block(changes)
   local marks = {}
   for _, change in ipairs(changes) do
     local bufnr = change.textDocument and loaded(change.textDocument.uri)
     if bufnr then
+      close_undo_block(bufnr)
       marks[bufnr] = marks[bufnr] or marked(bufnr, bufnr)
     end
   end
   local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
   for bufnr, cursors_before in pairs(marks) do
     put_back(cursors_before, bufnr)
+    begin_undo_block(bufnr)
   end
-  close_undo_block(changes)
   for uri in pairs(new) do
     local bufnr = loaded(uri)
     if bufnr and vim.fn.bufwinid(bufnr) == -1 then

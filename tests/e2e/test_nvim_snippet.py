@@ -73,6 +73,58 @@ def test_edit_keeps_typing_before_it_undoable_alone(ready: Neovim, probe: Probe,
     assert ready.text() == "one\ntwo\nthree\n"
 
 
+@pytest.mark.parametrize("line", [0, 2], ids=["typing above", "typing below"])
+def test_undo_of_an_edit_in_the_middle_of_typing_takes_back_nothing_else(
+    ready: Neovim, probe: Probe, file: Path, line: int
+) -> None:
+    """Whoever types on after it, also with Enter, in the same insert: each undo takes back one thing, at its place."""
+    ready.keys(f"{line + 1}Gimine ")
+    eventually(lambda: "mine" in probe.text(file), "the server knows it")
+    assert probe.apply(file, probe.version(file.as_uri()), replace_line(1, "TWO\nAGENT\n"))["applied"]
+    ready.keys("more<CR>and more <Esc>")
+    typed = ["one\n", "mine one\n", "mine more\nand more one\n"]
+    typed = [text.replace("one", "three") for text in typed] if line else typed
+    texts = [ready.text()]
+    for _ in range(4):
+        ready.undo()
+        texts.append(ready.text())
+    between = [
+        (typed[2], "TWO\nAGENT\n"),
+        (typed[1], "TWO\nAGENT\n"),
+        (typed[1], "two\n"),
+        (typed[0], "two\n"),
+    ]
+    wanted = [f"one\n{theirs}{mine}" if line else f"{mine}{theirs}three\n" for mine, theirs in between]
+    assert texts == [*wanted, wanted[-1]]
+    for text in wanted[-2::-1]:
+        ready.ex("redo")
+        assert ready.text() == text
+
+
+def test_undo_after_a_reload_in_the_middle_of_typing_takes_back_nothing_else(
+    ready: Neovim, probe: Probe, file: Path
+) -> None:
+    ready.keys("1Gimine ")
+    eventually(lambda: "mine" in probe.text(file), "the server knows it")
+    file.write_text("one\nTWO\nAGENT\nthree\n")
+    mine = [{"range": range_of((0, 0), (0, 0)), "newText": "mine "}]
+    changes = [{"range": range_of((1, 0), (2, 0)), "newText": "TWO\nAGENT\n"}]
+    params = {
+        "uri": file.as_uri(),
+        "version": probe.version(file.as_uri()),
+        "edits": mine,
+        "changes": changes,
+    }
+    assert "version" in probe.request("sidecar/reload", params)
+    ready.keys("more<CR>and more <Esc>")
+    assert ready.text() == "mine more\nand more one\nTWO\nAGENT\nthree\n"
+    ready.undo()
+    assert ready.text() == "mine one\nTWO\nAGENT\nthree\n"
+    for _ in range(3):
+        ready.undo()
+    assert ready.text() == "one\ntwo\nthree\n"
+
+
 @pytest.mark.parametrize("version", [0, 1])
 def test_edit_for_a_version_that_was_typed_over_is_refused_and_says_so(
     ready: Neovim, probe: Probe, file: Path, version: int
