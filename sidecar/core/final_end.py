@@ -14,6 +14,11 @@ from sidecar.core.lineends import dominant
 _ENDS = ("\r\n", "\n", "\r")
 
 
+def same_lines(one: str, other: str) -> bool:
+    """Whether two texts in the compared form are the same, but perhaps for their final line end."""
+    return one == other or one.removesuffix("\n") == other.removesuffix("\n")
+
+
 def keep_final_end(text: str, changes: ChangeSet) -> ChangeSet:
     """`changes` of the raw `text`, without their effect on its final line end. Call it once per change."""
     if not changes.edits or changes.edits[-1].end < len(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, Habits
 from tests.support.file_ends import FILE_ENDS
 from tests.support.workspaces import Bench
+from tests.workspace.test_behind import Turn, listed
+from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_writes import done, play
 
 
@@ -41,3 +44,33 @@ def test_written_and_rejected(tmp_path: Path, editor: str, row: str) -> None:
         assert compared(habits, fake.text("a.txt")) == compared(habits, before)
 
     play(tmp_path, habits, case, settings={"afterWrite": "never"})
+
+
+@pytest.mark.parametrize("editor", [name for name, habits in EDITORS.items() if not habits.refuses])
+@pytest.mark.parametrize("written_before", [True, False])
+def test_what_an_agents_tool_writes_is_listed_and_taken_back(
+    tmp_path: Path, editor: str, written_before: bool
+) -> None:
+    """In a file that did not end its last line: a save adds the line end, and an editor of lines takes it over with the next reload."""
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\nthree")
+
+    async def before(bench: Bench, fake: FakeEditor) -> None:
+        fake.opens("a.txt")
+
+    async def script(turn: Turn, fake: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        if written_before:
+            done(await turn.bench.write("a.txt", "one A\ntwo\nthree", session=turn.session))
+            await asyncio.sleep(1)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", path.read_text().replace("two\n", "two\nPUT\n"))
+        await asyncio.sleep(1)
+        turn.says("edit", "a.txt", status="completed")
+
+    async def after(bench: Bench, fake: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "", " A")] * written_before + [("a.txt", "", "PUT\n")]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert fake.text("a.txt").removesuffix("\n") == "one\ntwo\nthree"
+
+    play_turn(tmp_path, EDITORS[editor], script, before=before, after=after)

@@ -17,6 +17,8 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.final_end import same_lines
+from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
@@ -327,14 +329,14 @@ class Behind:
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         # A save on top of the change leaves of it what the document says.
-        is_there = tracked.saved == disk or (tracked is first and tracked.saves > seen.saves)
+        is_there = self._is_same(tracked.saved, disk) or (tracked is first and tracked.saves > seen.saves)
         together = is_there and tracked.stat is not None
         state: EntryState = "done"
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
                 self._passing[tracked.document.uri] = seen.start, list(seen.passed)
-        elif tracked is not first and tracked.counted == disk:
+        elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None and tracked.closed:
             self._entering.enter_closed(tracked.document.uri, seen)
@@ -344,6 +346,12 @@ class Behind:
             if leg.author is not None:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
+
+    def _is_same(self, known: Kept | str | None, disk: str | None) -> bool:
+        """Of what a file said. Whether its final line end counts, an editor of lines decides anew whenever it takes it from there."""
+        if known is None or disk is None or not self._editor.capabilities.keeps_lines:
+            return known == disk
+        return same_lines(str(known), disk)
 
     async def opened(self, tracked: Tracked, path: str, disk: str, at: int) -> None:
         """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
@@ -359,7 +367,7 @@ class Behind:
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
                 return
             before = None if then.text is None else normal(then.text)
-            if (before or "") == disk or self.is_being_filled(uri, before, disk):
+            if self._is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
                 return
             if not has(before or "", tracked.text(), [disk]):
                 return  # it was opened with an older text; the reconciler brings the two together
