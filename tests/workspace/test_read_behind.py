@@ -8,9 +8,12 @@ from pathlib import Path
 
 from sidecar.core.refusal import Kind
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import WELL_BEHAVED
+from tests.support.editor_habits import VSCODE, WELL_BEHAVED
 from tests.support.workspaces import Bench
+from tests.workspace.test_behind import Turn, listed
+from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_in_flight import tool
+from tests.workspace.test_review import ALL
 from tests.workspace.test_writes import BASE, done, play, refused
 
 
@@ -225,3 +228,31 @@ def test_what_the_disk_said_before_its_write_was_saved_is_known_when_it_was_read
         assert editor.text("a.txt").startswith("the user's\n")
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_what_was_saved_meanwhile_and_the_agents_text_has_too_is_the_users(tmp_path: Path) -> None:
+    """Whatever the agent had read: here it cannot be told, the two are in conflict, and the user closes the document without deciding."""
+    file = tmp_path / "a.txt"
+    file.write_text("one\n")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.types("a.txt", " my\nmore and more and more", len("one"))
+        editor.saves("a.txt")
+        await asyncio.sleep(1)
+        await turn.bench.read("a.txt", session=turn.session)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", "one my\nAGENT\n")
+        await asyncio.sleep(2)
+        turn.says("edit", "a.txt", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.closes("a.txt")
+        await asyncio.sleep(5)
+        assert listed(bench) == [("a.txt", "", "AGENT\n")]
+        await bench.workspace.review.reject(ALL)
+        assert file.read_text() == "one my\n"
+
+    play_turn(tmp_path, VSCODE, script, before=before, after=after)

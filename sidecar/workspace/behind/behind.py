@@ -22,6 +22,7 @@ from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.shared import with_shared
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
 from sidecar.journal.entry import EntryState
@@ -223,6 +224,12 @@ class Behind:
         if changes is None:
             legs = [as_one(legs)]
             changes = on_top(raw, before, legs)
+        shared = before if saved is None else with_shared(before, saved, legs[0].after)
+        if shared != before:  # saved meanwhile, and not made by whoever wrote it again
+            apart = [Leg(shared, at), *legs]
+            apart_changes = on_top(raw, before, apart)
+            if changes is None or apart_changes is not None:
+                legs, changes = apart, apart_changes if changes is not None else None
         passed.append((disk, at))
         if not any(leg.is_somebodys for leg in legs):
             begun = None if changes is None else legs
@@ -391,7 +398,7 @@ class Behind:
         unsaved changes, and is not being decided, is a change of the file like any other."""
         if conflict is not None and conflict.author is not None and not conflict.on_its_way:
             raw = str(tracked.document.snapshot())
-            before, after = raw_before(conflict.base, raw), raw_before(conflict.theirs, raw)
+            before, after = raw_before(conflict.before_authors, raw), raw_before(conflict.theirs, raw)
             uri = tracked.document.uri
             self._recorder.disk_edit(
                 conflict.session, uri, conflict.author, before, changes_of(before, after)

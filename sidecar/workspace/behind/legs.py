@@ -74,6 +74,11 @@ class Seen:
     def author(self) -> Author | None:
         return self.legs[-1].author
 
+    @property
+    def before_authors(self) -> str:
+        """What the file said before that author's part of it, compared form."""
+        return self.legs[-2].after if len(self.legs) > 1 else self.start
+
 
 def has(before: str, now: str, texts: Sequence[str]) -> bool:
     """Whether the mirror has one of the texts that the file said after `before` (all in the compared form), with what the user typed."""

@@ -331,7 +331,8 @@ class Reconciler:
         if seen is None or seen.author is None:
             self._conflicts.found(tracked, "disk", base, disk, None, refused=refused)
         else:
-            self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author, refused=refused)
+            before, whose = seen.before_authors, (seen.session, seen.author)
+            self._conflicts.found(tracked, "disk", base, disk, *whose, before_authors=before, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
         """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""
