@@ -45,6 +45,8 @@ class File:
     """By programs, or by the agent, which copied them knowingly."""
     rejected: set[str] = field(default_factory=set[str])
     """The agent's tokens that the person took back, by whatever means."""
+    reviewed: set[str] = field(default_factory=set[str])
+    """Those of them that were taken back by rejecting, and not brought back since: they go from the disk, too."""
     kept: set[str] = field(default_factory=set[str])
 
 
@@ -101,6 +103,14 @@ class Oracle:
         file.shown = after
         self._changed(name, before, after, since)
 
+    def closed(self, name: str, before: str | None, disk: str | None, since: int | None = None) -> None:
+        """The person closed the document. What they had not saved is gone; what they had rejected does not come back with the disk."""
+        file = self.file(name)
+        reviewed = set(file.reviewed)
+        self.stepped(name, before, disk, since)
+        file.rejected |= reviewed
+        file.reviewed = reviewed
+
     def put(self, name: str, before: str, after: str, shown: str | None) -> None:
         """A program put `after` on the disk, which said `before`, while the person saw `shown`."""
         file = self.file(name)
@@ -117,6 +127,7 @@ class Oracle:
         came = tokens(after) - tokens(before)
         file.taken -= came - file.pending
         file.rejected -= came
+        file.reviewed -= came
         file.required |= {token for token in came if is_persons(token)}
 
     def _all_of(self, name: str, text: str | None) -> set[str]:
@@ -130,9 +141,8 @@ class Oracle:
     def rejected(self, name: str, before: str | None, after: str | None, since: int | None = None) -> None:
         """The person took the agent's work back: that takes nothing of their own. `since` is as in `stepped`."""
         file, was, now = self.file(name), tokens(before), tokens(after)
-        file.rejected |= {token for token in was - now if token[0] == "a"} | self._meanwhile(
-            name, since, after
-        )
+        file.reviewed |= {token for token in was - now if token[0] == "a"}
+        file.rejected |= file.reviewed | self._meanwhile(name, since, after)
         file.taken -= {token for token in now - was if is_persons(token)}
 
     def kept(self, name: str, text: str | None) -> None:

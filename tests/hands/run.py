@@ -137,7 +137,7 @@ class _Run:
                 since, before = oracle.settled(), editor.text(path)
                 if before is not None:
                     editor.close(path)
-                    oracle.stepped(name, before, self.disk(name), since)
+                    oracle.closed(name, before, self.disk(name), since)
             case "open":
                 editor.open(path)
             case "split":

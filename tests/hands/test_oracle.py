@@ -146,3 +146,17 @@ def test_what_the_agent_wrote_over_is_kept_with_what_it_wrote(oracle: Oracle, tm
 
 def test_an_agents_line_that_the_person_types_in_is_the_persons() -> None:
     assert agents_alone("a1x MADE\na2x MADEu3x\nu4a5x\na6xS\nl7x\n") == {"a1x"}
+
+
+def test_what_was_rejected_does_not_come_back_with_a_close(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    oracle.rejected("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n")
+    oracle.closed("a.txt", "l1x\nu2x\n", "l1x\nu2x\na3x\n")
+    assert faults(oracle, "l1x\nu2x\n") == []
+
+
+def test_what_was_undone_comes_back_with_a_close(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    oracle.stepped("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n")
+    oracle.closed("a.txt", "l1x\nu2x\n", "l1x\nu2x\na3x\n")
+    assert faults(oracle, "l1x\nu2x\n") == [("answer", 1)]

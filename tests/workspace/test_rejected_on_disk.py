@@ -1,0 +1,169 @@
+"""What is taken back in a document with unsaved work goes from its file, too, if that is closed without a save."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, VSCODE
+from tests.support.workspaces import Bench
+from tests.workspace.test_review import ALL, agent_writes, only, texts
+from tests.workspace.test_writes import done, play
+
+TEXT = "one\ntwo\nthree\nfour\nfive\n"
+AGENTS = "one\nTWO\nthree\nfour\nFIVE\n"
+
+
+async def told() -> None:
+    """All that editor and sidecar have to say is said (in the fake's time)."""
+    await asyncio.sleep(5)
+
+
+async def begun(bench: Bench, editor: FakeEditor) -> None:
+    """The agent's work is saved, and something is typed that is not."""
+    editor.opens("a.txt")
+    await agent_writes(bench, AGENTS)
+    if Path(editor.folder, "a.txt").read_text() != AGENTS:
+        editor.saves("a.txt")
+    await told()
+    assert Path(editor.folder, "a.txt").read_text() == AGENTS
+    editor.types("a.txt", "mine ", 0)
+    await told()
+
+
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_it_is_closed_without_a_save(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        first, _ = bench.workspace.review.changes(ALL)
+        await bench.workspace.review.reject(only(first))
+        assert editor.text("a.txt") == "mine one\ntwo\nthree\nfour\nFIVE\n"
+        assert file.read_text() == AGENTS
+        editor.closes("a.txt")
+        await told()
+        assert file.read_text() == "one\ntwo\nthree\nfour\nFIVE\n"
+        assert texts(bench) == [("five", "FIVE")]
+
+    play(tmp_path, EDITORS[name], case)
+
+
+def test_what_the_user_brought_back_by_an_undo_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        first, second = bench.workspace.review.changes(ALL)
+        await bench.workspace.review.reject(only(second))
+        await bench.workspace.review.reject(only(first))
+        editor.undoes("a.txt")
+        await told()
+        assert editor.text("a.txt") == "mine one\nTWO\nthree\nfour\nfive\n"
+        editor.closes("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == "one\nTWO\nthree\nfour\nfive\n"
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_what_was_put_back_by_hand_and_saved_since_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.saves("a.txt")
+        await told()
+        editor.types("a.txt", "TWO\n", len("mine one\ntwo\n"))
+        editor.saves("a.txt")
+        await told()
+        editor.types("a.txt", "more ", 0)
+        editor.closes("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == "mine one\ntwo\nTWO\nthree\nfour\nfive\n"
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_an_agent_goes_on_with_what_the_file_says_then(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.closes("a.txt")
+        await told()
+        assert await bench.read("a.txt") == TEXT
+        done(await bench.write("a.txt", TEXT.replace("four", "FOUR")))
+        assert (tmp_path / "a.txt").read_text() == "one\ntwo\nthree\nFOUR\nfive\n"
+        assert texts(bench) == [("four", "FOUR")]
+
+    play(tmp_path, VSCODE, case)
+
+
+@pytest.mark.parametrize("elsewhere", [True, False], ids=["elsewhere", "in the same line"])
+def test_somebody_else_has_written_the_file_meanwhile(tmp_path: Path, elsewhere: bool) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    theirs = AGENTS.replace("four", "four!") if elsewhere else AGENTS.replace("TWO", "TWO!")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        first, _ = bench.workspace.review.changes(ALL)
+        await bench.workspace.review.reject(only(first))
+        (tmp_path / "a.txt").write_text(theirs)
+        editor.closes("a.txt")
+        await told()
+        wanted = "one\ntwo\nthree\nfour!\nFIVE\n" if elsewhere else theirs
+        assert (tmp_path / "a.txt").read_text() == wanted
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_beside_unsaved_text_in_the_next_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        editor.types("a.txt", "mine, too\n", len("mine one\n"))
+        editor.types("a.txt", "mine, too\n", len("mine one\nmine, too\nTWO\n"))
+        await told()
+        await bench.workspace.review.reject(ALL)
+        editor.closes("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == TEXT
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_another_document_of_that_file_is_opened_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == editor.text("a.txt") == TEXT
+        assert texts(bench) == []
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_no_file_is_left_to_be_put_right(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        (tmp_path / "a.txt").unlink()
+        editor.closes("a.txt")
+        await told()
+        assert not (tmp_path / "a.txt").exists()
+
+    play(tmp_path, VSCODE, case)
