@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.moving import Moving
@@ -121,6 +121,8 @@ class Seen:
     text: Text
     hunks: Hunks
     edit: Edit | None = None
+    number: int = 0
+    """Those that were seen earlier have lower ones."""
 
     @cached_property
     def length(self) -> int:
@@ -144,6 +146,16 @@ class Seen:
         return all(map(text.startswith, [hunk.text for hunk, _ in places], [start for _, start in places]))
 
 
+class ReviewThen(NamedTuple):
+    """What was under review in a text that a document had."""
+
+    text: str
+    """Raw."""
+    hunks: tuple[Hunk, ...]
+    texts_seen: int = 0
+    """The ledger's, then: what hunks lay in later texts is not known for certain."""
+
+
 class Ledger:
     """The unreviewed work in one document."""
 
@@ -151,6 +163,8 @@ class Ledger:
         self.hunks = tuple(hunks)
         self._next_id = max((h.id for h in self.hunks), default=0) + 1
         self._remembered: list[Seen] = []
+        self.texts_seen = 0
+        """The number of the newest text that was remembered for undo and redo."""
         self._kept: set[tuple[int, str]] = set()
         self._absorbed: dict[int, int] = {}
         """Hunks that an agent's later edit joined to another one, which has their changes now."""
@@ -348,9 +362,19 @@ class Ledger:
     def _remember(self, text: Text, hunks: Hunks | None = None, edit: Edit | None = None) -> None:
         if edit is not None and not _led_to(edit, text):
             return  # several edits told at once, of which only the last text is known
-        seen = Seen(text, self._moving.copy() if hunks is None else hunks, edit)
+        self.texts_seen += 1
+        seen = Seen(text, self._moving.copy() if hunks is None else hunks, edit, self.texts_seen)
         others = [one for one in self._remembered if (one.text, one.edit) != (text, edit)]
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
+
+    def now(self, text: str) -> ReviewThen:
+        """What is under review in `text` (raw), which the document says."""
+        return ReviewThen(text, self.hunks, self.texts_seen)
+
+    def back_to(self, then: ReviewThen) -> None:
+        """The hunks are what they were then: what they were in later texts is to be found out anew."""
+        self.hunks = then.hunks
+        self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
 
     def _recall(self, text: Text) -> None:
         for seen in reversed(self._remembered):

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import EDITORS, VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
+from tests.workspace.test_review import ALL
 from tests.workspace.test_whose import reject_all
 
 MINE = BASE.replace("two", "mine")
@@ -76,3 +77,31 @@ def test_what_is_saved_right_after_opening_is_not_what_it_was_opened_with(
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3, 0.55, 0.8, 2.0])
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
+    tmp_path: Path, name: str, pause: float
+) -> None:
+    """Neovim and eglot tell the reload as a closing and an opening, while the change is being looked at."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("four", "FOUR"))
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(pause)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "four", "FOUR")]
+        assert len(bench.workspace.review.changes(ALL)) == 1, "nothing of the user's is listed apart"
+        await reject_all(bench)
+        assert path.read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, EDITORS[name], script, before=opened, after=after)

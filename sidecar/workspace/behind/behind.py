@@ -19,7 +19,7 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import same_lines
 from sidecar.core.kept import Kept
-from sidecar.core.ledger import Author, Hunk
+from sidecar.core.ledger import Author, Hunk, ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.shared import with_shared
@@ -200,11 +200,11 @@ class Behind:
             passed += self._passed(uri, path, before, disk, since, at)
             legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
-        hunks = self._entering.hunks(uri)
-        if not hunks and not any(leg.is_somebodys for leg in legs):
+        raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
+        review = self._entering.review(uri, raw)
+        if not review.hunks and not any(leg.is_somebodys for leg in legs):
             return None
         legs = legs or [Leg(disk, at)]
-        raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         now = Normal(raw)
         has_disk = has(before, now.text, [disk])
         unended = self._editor.capabilities.keeps_lines
@@ -218,6 +218,7 @@ class Behind:
             taken = self._before_it_was_taken(tracked, now, before if saved is None else saved)
             if taken is not None:
                 raw, hunks = taken
+                review = ReviewThen(raw, hunks, review.texts_seen)
             elif emptied or has_disk:
                 return None  # it came through the editor as well, or in line ends that nobody knows any more
         changes = on_top(raw, before, legs)
@@ -237,7 +238,7 @@ class Behind:
             begun = await self._entering.begin_legs(path, before, legs)
         if begun is None:
             return None
-        return Seen(begun, before, has_taken, raw, hunks, changes, writes, saves, passed)
+        return Seen(begun, before, has_taken, review, changes, writes, saves, passed)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -307,7 +308,7 @@ class Behind:
                 return
             taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
             if taken is not None and tracked.agents_edits == seen.writes:
-                self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, taken)
+                self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, taken)
             for leg in seen.legs:
                 if leg.author is not None:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
@@ -317,11 +318,10 @@ class Behind:
         disk was journalled when it was found; None: it was nobody's."""
         if conflict.author is None:
             return None
-        reviewed = self._state.ledgers.get(tracked.document.uri)
-        hunks = reviewed.ledger.hunks if reviewed is not None else ()
+        review = self._entering.review(tracked.document.uri, before)
         leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
         return Seen(
-            [leg], conflict.base, conflict.base, before, hunks, [changes], tracked.agents_edits, tracked.saves
+            [leg], conflict.base, conflict.base, review, [changes], tracked.agents_edits, tracked.saves
         )
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
@@ -336,7 +336,8 @@ class Behind:
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         # A save on top of the change leaves of it what the document says.
-        is_there = self._is_same(tracked.saved, disk) or (tracked is first and tracked.saves > seen.saves)
+        saves = seen.saves if tracked is first else 0
+        is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
         together = is_there and tracked.stat is not None
         state: EntryState = "done"
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
@@ -348,7 +349,7 @@ class Behind:
         elif seen.changes is not None and tracked.closed:
             self._entering.enter_closed(tracked.document.uri, seen)
         elif seen.changes is not None:
-            self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, seen.changes)
+            self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
         for leg in seen.legs:
             if leg.author is not None:
                 await self._recorder.finish(leg.author, state)

@@ -10,7 +10,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, Hunk
+from sidecar.core.ledger import Author, ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -77,20 +77,20 @@ class Entering:
     def enter(
         self,
         tracked: Tracked,
-        review: tuple[str, Sequence[Hunk]],
+        review: ReviewThen,
         before: str,
         legs: Sequence[Leg],
         changes: Sequence[ChangeSet],
     ) -> None:
-        """Puts a change where it belongs: before everything else that happened since. `review`: hunks, and the text they are in, from which
-        the user led to `before` (both raw). `changes`: each leg's, in raw texts."""
+        """Puts a change where it belongs: before everything else that happened since. `review`: of the text from which the user led
+        to `before` (raw). `changes`: each leg's, in raw texts."""
         uri = tracked.document.uri
         opened = self._state.documents.get(uri)  # None: it was closed while the change was journalled
         now = (opened or tracked).document.snapshot()
         reviewed = self._state.ledgers.at(uri, now, live=opened is not None)
         ledger = reviewed.ledger
-        ledger.hunks = tuple(review[1])
-        user_steps(ledger, review[0], Text.of(before))
+        ledger.back_to(review)
+        user_steps(ledger, review.text, Text.of(before))
         for leg, change in zip(legs, changes, strict=True):
             after = change.apply(before)
             if leg.author is None:
@@ -122,15 +122,16 @@ class Entering:
         raw = without(diff(before or "", after), Normal(raw_after), before or "")
         opened = tracked.review_when_opened
         # A text that is known exactly comes before one of which only the length and the hunks are
-        clean = None if opened is not None and opened[0] == raw else tracked.hunks_then.of(raw)
-        review = opened or (raw, ()) if clean is None else (raw, clean)
+        clean = None if opened is not None and opened.text == raw else tracked.hunks_then.of(raw)
+        opened = opened or ReviewThen(raw, ())
+        review = opened if clean is None else ReviewThen(raw, clean, opened.texts_seen)
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
-        tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
+        tracked.review_when_opened = self.review(tracked.document.uri, str(tracked.document.snapshot()))
 
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
         """The document was closed while its change was journalled: it is one of the file."""
-        raw = seen.before
+        raw = seen.review.text
         for change in seen.changes or ():
             raw = change.apply(raw)
         before = raw_before(seen.start, raw)
@@ -140,9 +141,10 @@ class Entering:
                 self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
             before = after
 
-    def hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
+    def review(self, uri: DocumentUri, text: str) -> ReviewThen:
+        """What is under review there now, where it says `text` (raw)."""
         reviewed = self._state.ledgers.get(uri)
-        return () if reviewed is None else reviewed.ledger.hunks
+        return ReviewThen(text, ()) if reviewed is None else reviewed.ledger.now(text)
 
     async def begin(
         self,

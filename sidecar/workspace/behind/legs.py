@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, Hunk, Ledger
+from sidecar.core.ledger import Author, Ledger, ReviewThen
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
@@ -53,12 +53,10 @@ class Seen:
     taken: str
     """What the editor has of the file by now, compared form: `start`, or what it has taken from there since. What differs from that in the mirror
     is the user's."""
-    before: str
-    """The mirror before it, raw."""
-    hunks: Sequence[Hunk]
-    """The ledger's, in `before`."""
+    review: ReviewThen
+    """The mirror before it, and what was under review there."""
     changes: Sequence[ChangeSet] | None
-    """A leg's each, the first of `before`; None: they do not go together with what the user has not saved."""
+    """A leg's each, the first of that; None: they do not go together with what the user has not saved."""
     writes: int
     """Agents' edits through the editor at that time."""
     saves: int

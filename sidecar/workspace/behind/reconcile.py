@@ -61,7 +61,10 @@ class Reconciler:
         is in it. → what it says; None: no agent works, or it is too much to be read without waiting."""
         if self.behind is not None:
             self.behind.accounts.opening(tracked.document.uri)
-        return self._files.newer_now(tracked) if self._acts() else None
+        found = self._files.newer_now(tracked) if self._acts() else None
+        if found is not None:
+            tracked.on_disk(found.text, found.stat)
+        return found
 
     async def opened(self, tracked: Tracked, text: Text, found: OnDisk | None = None) -> None:
         """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty. `found`: what it said in
@@ -80,7 +83,8 @@ class Reconciler:
             is_newest = found is not None or not tracked.saves  # else what was saved is known better
             is_old = is_old and is_newest
             if is_newest:
-                tracked.on_disk(on_disk.text, on_disk.stat)
+                if found is None:
+                    tracked.on_disk(on_disk.text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
                     tracked.saved, tracked.stat = tracked.kept(opened), None
                 elif on_disk.text != opened:

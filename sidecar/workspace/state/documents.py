@@ -14,7 +14,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.inflight import InFlight, Others, Ours, Phase
 from sidecar.core.kept import Kept
-from sidecar.core.ledger import Author, Hunk
+from sidecar.core.ledger import Author, Hunk, ReviewThen
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
@@ -81,8 +81,8 @@ class Tracked:
     """The hunks in the texts that the disk may say; nothing if an agent edited since."""
     last_author: Author | None = None
     """The author of the newest write for an agent."""
-    review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
-    """The hunks under review when the document was opened, and the text they were in."""
+    review_when_opened: ReviewThen | None = None
+    """What was under review when the document was opened."""
     counted: Kept | None = None
     """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0

@@ -168,7 +168,7 @@ class State:
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
                 if not reviewed.live:
-                    tracked.review_when_opened = str(reviewed.text), reviewed.ledger.hunks
+                    tracked.review_when_opened = reviewed.ledger.now(str(reviewed.text))
                 # What came while an edit of ours is on its way is told to the ledger when that is settled.
                 reviewed.opened(text if tracked.flight is None else tracked.settled_text())
                 if tracked.flight is None:
