@@ -53,7 +53,6 @@ from sidecar.workspace.ports.ports import (
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
 from sidecar.workspace.review.applying import Applier
-from sidecar.workspace.review.left_in_files import LeftInFiles
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.resolving import Resolver, Take
 from sidecar.workspace.review.review import Review
@@ -170,7 +169,6 @@ class Workspace:
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end, self._note_commits]
         self._turns.ended.append(self._prompting.turn_ended)
-        self._left_in_files = LeftInFiles(self.state, editor, self._reconciler, journal, tasks)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
             self.state,
@@ -216,7 +214,6 @@ class Workspace:
         if closing is not None:
             self._behind.closed(closing, self.conflicts.on_disk(closing))
             self.conflicts.ended(closing, "closed")
-            self._left_in_files.closed(closing)
         if tracked is None:
             return
         text = tracked.document.snapshot()

@@ -4,7 +4,6 @@ applying.py      Applier: a change of text that the user asked for outside the e
 closed_files.py  ClosedFiles: checks files with unreviewed work that are not open, before that work is listed
 committed.py     Committed: a commit by the user keeps the changes in it
 decided.py       Decided: how many changes of each turn were kept and rejected
-left_in_files.py LeftInFiles: what was taken back in a document that is closed without a save is taken out of its file, too
 on_disk.py       OnDisk: puts hunks back in files that are not open, many at a time
 rejecting.py     Rejecter: puts hunks of documents back: through the editor where that has the document or can open it, else on the disk
 rejection.py     Job, Rejected: one document's hunks that are to be put back, and what became of it

@@ -146,8 +146,7 @@ class Applier:
 
     async def _edit(self, ticket: Ticket, tracked: Tracked, change: Change) -> ApplyResult:
         was_user_dirty = tracked.is_user_dirty()
-        revert = _Revert(self._state, self._journal, change)
-        result = await self._door.edit(tracked, revert, ticket)
+        result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
         match result:
             case Stop():
                 if result.end.result == "applied":  # it is out of the text already, and stays so
@@ -160,8 +159,6 @@ class Applier:
                 if reviewed is not None:
                     await self._keeper.as_told(reviewed)
                 saved = await self._buffers.settle(tracked, was_user_dirty)
-                if not saved.saved:
-                    revert.is_unsaved(result.tracked)
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
                 return ApplyResult(
@@ -189,7 +186,6 @@ class _Revert(Intent[ApplyResult]):
         self._reviewed: Reviewed | None = None
         self._hunks: tuple[Hunk, ...] = ()
         self._text = Text.of("")
-        self._planned: Planned | None = None
 
     def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
         document = tracked.document
@@ -217,7 +213,6 @@ class _Revert(Intent[ApplyResult]):
         self._reviewed = self._state.ledgers.get(uri)
         self._hunks = () if self._reviewed is None else self._reviewed.ledger.hunks
         self._text = tracked.document.snapshot()
-        self._planned = planned
 
         def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             reviewed = self._state.ledgers.get(uri)
@@ -244,11 +239,6 @@ class _Revert(Intent[ApplyResult]):
             return False
         reviewed.ledger.rejected(before, rejection, after)
         return True
-
-    def is_unsaved(self, tracked: Tracked) -> None:
-        """It has landed, and was not saved."""
-        assert self._planned is not None, "sent first"
-        tracked.took_back(self._planned.before, self._planned.after)
 
     def what(self) -> str:
         return f"“{self.label}”"

@@ -216,9 +216,7 @@ class Rejecter:
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
                 emptied = intent.emptied(result.tracked)
-                done = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
-                if not done.saved:
-                    intent.is_unsaved(result.tracked)
+                await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
                 return Rejected(
@@ -285,11 +283,6 @@ class _Rejection(Intent[Rejected]):
         hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in hunks)
         self._rejection = replace(self._rejection, changes=planned.changes, hunks=hunks)
         return self._rejection
-
-    def is_unsaved(self, tracked: Tracked) -> None:
-        """It has landed, and was not saved."""
-        assert self._rejection is not None, "planned first"
-        tracked.took_back(str(self._before), self._rejection.changes.apply(self._before))
 
     def emptied(self, tracked: Tracked) -> bool:
         """Once it has landed: whether nothing is left in the document."""

@@ -6,7 +6,6 @@ disk_texts.py        DiskTexts: the current and earlier texts of files on disk, 
 documents.py         Tracked: what the workspace knows about an open document beyond its text: the text on disk, and who made the unsaved edits
 hunks_then.py        HunksThen: which hunks were under review in a text that a document's file says, or may say
 ledgers.py           Ledgers: the unreviewed work in every document that has any, open or not
-left_on_disk.py      LeftOnDisk: what was taken back in an open document with unsaved work, while its file still says it
 looking.py           Looking: texts of files that tool calls name, read in the very moment, with a bound on what that takes
 opaque.py            Opaque: files that are open in the editor where text sync does not reach (notebooks, custom editors), with unsaved changes
 places.py            Places: what a requested path refers to: an open document, a file, a file that does not exist yet, or nothing

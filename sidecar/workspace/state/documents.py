@@ -22,7 +22,6 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.state.disk_texts import DiskTexts
 from sidecar.workspace.state.hunks_then import HunksThen
-from sidecar.workspace.state.left_on_disk import LeftOnDisk
 from sidecar.workspace.state.save_history import SaveHistory
 from sidecar.workspace.state.watch import News, Watch
 
@@ -87,10 +86,6 @@ class Tracked:
     """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
-    left_on_disk: LeftOnDisk | None = None
-    """What was taken back in it since it was saved."""
-    took_back_at: int = 0
-    """The number (of its history) of the text in which that was done last."""
 
     def refuses(self, stat: Stat | None) -> int:
         """The editor has refused to take what the file says in this state; how often that was."""
@@ -198,7 +193,6 @@ class Tracked:
             return self.saved is not None
         if self.saved is not None and self.saved.is_said_by(self.document.snapshot()):
             self.edited = self.user_dirty = False
-            self.left_on_disk = None
             return True
         return False
 
@@ -220,16 +214,7 @@ class Tracked:
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)
-        if number >= self.took_back_at:
-            self.left_on_disk = None
         self.hunks_then.forget()
-
-    def took_back(self, before: str, after: str) -> None:
-        """Agents' work was taken back here, from `before` to `after` (raw), and that was not saved."""
-        if self.saved is not None and not self.is_clean():
-            known = self.left_on_disk
-            self.left_on_disk = LeftOnDisk.of(self.saved, normal(before), normal(after), known) or known
-            self.took_back_at = self.history.newest
 
     def not_saved(self, text: Text) -> None:
         """The save that was told last, with `text` (raw), was not carried out: the disk still says what it said when it was read before."""
