@@ -361,6 +361,8 @@ class _Job:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now == before or (now is None and after is None and self._is_removed_since(write)):
             return Outcome.ALREADY
+        if now is not None and after is None and self._is_back(write):
+            return Outcome.ALREADY
         if now != after and not (
             before is None and self._is_as_made(write, files.text(after), files.text(now))
         ):
@@ -392,6 +394,12 @@ class _Job:
         """Whether somebody else has removed the file after that, so that it is for whoever takes that back to bring it back."""
         later = (one for one in self._every if one.id > removal.id and one.id not in self._ids)
         return any(_has_removed(one) and one.agent not in TAKES_BACK for one in later)
+
+    def _is_back(self, removal: Recorded) -> bool:
+        """Whether the file was there again when it was next written, whoever had brought it back: then that removal is not in force any more."""
+        later = (one for one in reversed(self._every) if one.id > removal.id and one.state != "failed")
+        newer = next(later, None)
+        return newer is not None and newer.existed
 
     def _is_emptied(self, texts: Sequence[Texts], now: Decoded | None) -> bool:
         """Whether nothing is left of a file that was made, because a rejection was ended before it removed it."""

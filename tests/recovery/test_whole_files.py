@@ -303,3 +303,29 @@ async def test_what_was_made_where_another_had_removed_it(
             is_reverted()
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
     assert there(path) == states[0]
+
+
+@pytest.mark.parametrize("by", ["the same turn", "the user"])
+def test_a_removal_is_over_where_the_file_was_back_when_it_was_written_next(
+    tmp_path: Path, journal: Path, by: str
+) -> None:
+    """So it is in nobody's way: what was changed before it and after it is taken back, and what the user did since stays."""
+    path = tmp_path.resolve() / "a.txt"
+    base, first = "one\ntwo\nthree\n", "ONE\ntwo\nthree\n"
+    back = first if by == "the same turn" else first.replace("two", "mine")
+    texts: list[tuple[str, str | None]] = [
+        (base, first),
+        (first, None),
+        (back, back.replace("three", "THREE")),
+    ]
+    with Store(journal) as store:
+        for before, after in texts:
+            removed = None if after is not None or before is None else FileState(before.encode(), 0o644)
+            states = None if removed is None else (removed, None)
+            write = entry(before, after, str(path), root=str(tmp_path), states=states)
+            store.finish(store.begin(write), "done")
+        path.write_text("ONE\ntyped\nTHREE\n")
+        (result,) = revert(store, store.entries(), "r-1")
+        assert result.outcome is Outcome.PUT_BACK
+        assert path.read_text() == base.replace("two", "typed")
+        assert {one.state for one in store.entries() if one.agent == "agent"} == {"undone"}
