@@ -33,11 +33,14 @@ def without_gone(write: Write, gone: Sequence[Write]) -> Write:
     """The write as it would have been made had those before it not been, which are taken back by now. `gone`: these writes, newest first. Those that
     were out of the text before this write was made do not count.
 
-    What is taken back stays so: a write that had replaced or removed another's work, which was taken back since, does not bring that work back."""
+    What is taken back stays so: a write that had replaced or removed another's work, which was taken back since, does not bring that work back. One
+    that made a file where another had removed one, which was taken back since, has changed that one."""
     before, after = write
     without = before
     for older in gone:
-        if without is not None and _has(without, older):
+        if without is None:
+            without = older[0] if older[1] is None else None
+        elif _has(without, older):
             without = None if older[0] is None or older[1] is None else _less(without, older[1], older[0])
     if before is None or without is None or after is None:
         return without, after

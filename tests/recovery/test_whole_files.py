@@ -239,6 +239,33 @@ def test_work_before_and_after_anothers_removal(tmp_path: Path, made_anew_by: st
     assert path.read_text() == "a\n"
 
 
+@pytest.mark.parametrize("order", ["one two", "two one"])
+@pytest.mark.parametrize("removed_again", [False, True])
+def test_a_file_that_was_made_where_another_had_removed_one(
+    tmp_path: Path, journal: Path, order: str, removed_again: bool
+) -> None:
+    """Once both are taken back, what was there before is there again, whichever is taken back first."""
+    folder = tmp_path.resolve()
+    path, made = folder / "f", None if removed_again else b"c\n"
+    old, new = FileState(b"b\n", 0o644), FileState(b"c\n", 0o644)
+    with Store(journal) as store:
+        writes = [
+            entry("b\n", None, str(path), root=str(folder), session="one", states=(old, None)),
+            entry(None, "c\n", str(path), root=str(folder), session="two"),
+            entry("c\n", None, str(path), root=str(folder), session="two", states=(new, None)),
+        ]
+        for write in writes if removed_again else writes[:2]:
+            store.finish(store.begin(write), "done")
+        put(path, None if made is None else FileState(made, 0o644))
+        for session in order.split():
+            left = [w for w in store.entries(Selection(session=session)) if why_not(w, store) is None]
+            (done,) = revert(store, left, "r-1")
+            assert done.outcome.is_failure is (session == "one" and order == "one two" and not removed_again)
+        left = [w for w in store.entries() if w.agent == "agent" and why_not(w, store) is None]
+        assert not any(done.outcome.is_failure for done in revert(store, left, "r-2"))
+    assert there(path) == old
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_what_was_changed_twice_is_put_back_in_one_step(tmp_path: Path, journal: Path, by_hand: bool) -> None:
     """Whatever ends that leaves no half of it, which no review has. Also where somebody has put back the newer change by hand."""
