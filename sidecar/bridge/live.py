@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Self
 
 from sidecar.bridge.client import BridgeError, Client, Lost
@@ -16,6 +17,8 @@ from sidecar.recovery.revert import AGENT
 
 OPEN_SECONDS = 10.0
 """For asking whether a file is open."""
+LOOK_SECONDS = 30.0
+"""For bringing a document up to its file."""
 
 
 class LiveSidecars:
@@ -73,6 +76,10 @@ class LiveSidecars:
                 return reason
             case _:
                 return "the sidecar's answer is not understood; it may be of another version"
+
+    def look(self, path: str) -> None:
+        with suppress(BridgeError):  # one of another version, or gone
+            self._having[path].call("look", {"path": path}, LOOK_SECONDS)
 
     def close(self) -> None:
         for client in self._clients or ():

@@ -3,6 +3,7 @@
     status          {}                 → as `sidecar.status`
     openDocuments   {}                 → {"documents": [{"uri", "dirty", "desynchronised"}]}
     isOpen          {path}             → {"open": true | false}
+    look            {path}             → {}: its file was changed on the disk; the document has it now
     apply           {path, steps: [{base, wanted}], label, session?, takesBack?: [id]}
                     → {"result": "applied" | "conflict" | "not_open" | "refused", "reason", "saved"}
 
@@ -20,6 +21,7 @@ from sidecar.workspace.review.applying import ApplyResult, Change, Step
 
 class Applying(Protocol):
     def is_open(self, path: str) -> bool: ...
+    async def look(self, path: str) -> None: ...
     async def apply(self, change: Change) -> ApplyResult: ...
 
 
@@ -48,6 +50,10 @@ def methods(service: Service) -> dict[str, Method]:
     async def is_open(params: Mapping[str, Any]) -> object:
         return {"open": service.applier.is_open(_text(params, "path"))}
 
+    async def look(params: Mapping[str, Any]) -> object:
+        await service.applier.look(_text(params, "path"))
+        return {}
+
     async def apply(params: Mapping[str, Any]) -> object:
         change = Change(
             _text(params, "path"),
@@ -59,7 +65,13 @@ def methods(service: Service) -> dict[str, Method]:
         applied = await service.applier.apply(change)
         return {"result": applied.result, "reason": applied.reason, "saved": applied.saved}
 
-    return {"status": status, "openDocuments": open_documents, "isOpen": is_open, "apply": apply}
+    return {
+        "status": status,
+        "openDocuments": open_documents,
+        "isOpen": is_open,
+        "look": look,
+        "apply": apply,
+    }
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

@@ -28,3 +28,7 @@ class Live(Protocol):
         user; nothing was changed.
         """
         ...
+
+    def look(self, path: str) -> None:
+        """The file at this path, which was open when that was asked, was reverted on the disk: its document is brought up to it."""
+        ...

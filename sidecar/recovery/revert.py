@@ -101,8 +101,12 @@ def revert(
             if stopped():
                 return
             jobs = [_Job(store, path, by_path[path], session, dry_run) for path in paths]
-            done = {job: job.through(live) for job in jobs if live is not None and job.is_open(live)}
+            having = [] if live is None else [(job, live) for job in jobs if job.is_open(live)]
+            done = {job: job.through(having_it) for job, having_it in having if not job.is_whole()}
             done |= _side_by_side(store, threads, [job for job in jobs if job not in done])
+            for job, having_it in having if not dry_run else ():
+                if job.is_whole():
+                    having_it.look(job.path)
             yield from (done[job] for job in jobs)
 
 
@@ -206,12 +210,16 @@ class _Job:
         self._dry_run = dry_run
         self._made_folders = store.made_folders([write.id for write in writes])
 
-    def is_open(self, live: Live) -> bool:
-        """Whether it is the editor's to revert it."""
-        return live.has_open(self._path) and not self._is_whole()
+    @property
+    def path(self) -> str:
+        return self._path
 
-    def _is_whole(self) -> bool:
-        """Whether only the disk can say what is to be put back: no editor has modes, links or removed files."""
+    def is_open(self, live: Live) -> bool:
+        return live.has_open(self._path)
+
+    def is_whole(self) -> bool:
+        """Whether only the disk can say what is to be put back: no editor has modes, links or removed files. One that has the file open is brought
+        up to it afterwards."""
         return any(self._store.states(write.id) is not None for write in self._writes)
 
     def through(self, live: Live) -> Reverted:

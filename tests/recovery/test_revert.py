@@ -285,6 +285,7 @@ class FakeLive:
     def __init__(self, path: str, answer: str | None) -> None:
         self.path, self.answer = path, answer
         self.asked: list[tuple[str, list[str], str]] = []
+        self.looked: list[str] = []
 
     def has_open(self, path: str) -> bool:
         return path == self.path
@@ -294,6 +295,9 @@ class FakeLive:
     ) -> str | None:
         self.asked.append((path, [write.id for write in writes], session))
         return self.answer
+
+    def look(self, path: str) -> None:
+        self.looked.append(path)
 
 
 @pytest.mark.parametrize(("answer", "outcome"), [(None, Outcome.PUT_BACK), ("it is busy", Outcome.STANDS)])
@@ -307,6 +311,22 @@ def test_what_an_editor_has_open_goes_through_it(bench: Bench, answer: str | Non
     assert [result.outcome for result in results] == [Outcome.PUT_BACK, outcome]
     assert bench.path("a.txt").read_text() == "c\n"
     assert bench.path("b.txt").read_text() == "a\n"
+
+
+@pytest.mark.parametrize("is_dry", [False, True])
+def test_what_only_the_disk_can_say_is_put_back_there_and_the_editor_is_told(
+    bench: Bench, is_dry: bool
+) -> None:
+    path = bench.path("a.txt")
+    path.write_text("a\n")
+    path.chmod(0o600)
+    states = FileState(b"a\n", 0o644), FileState(b"a\n", 0o600)
+    mode = entry(None, None, str(path), root=str(bench.folder), states=states)
+    bench.store.finish(bench.store.begin(mode), "done")
+    live = FakeLive(str(path), None)
+    (result,) = revert(bench.store, bench.writes(), "r-1", live=live, dry_run=is_dry)
+    assert result.outcome is Outcome.PUT_BACK
+    assert (live.asked, live.looked) == ([], [] if is_dry else [str(path)])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")

@@ -237,7 +237,7 @@ class Reconciler:
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
             tracked.on_disk(None, None)
-            tracked.history.gone()
+            tracked.history.put_there()
             if self.behind is not None:
                 self.behind.gone(tracked.document.uri)
             return
@@ -303,6 +303,8 @@ class Reconciler:
             base = tracked.text()  # the editor had taken that from the disk
         elif seen is not None:
             base = seen.taken
+        elif base is None and tracked.before_gone is not None:
+            base = str(tracked.before_gone)  # the file is back: whosever that is, both said this once
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since

@@ -8,6 +8,7 @@ step, and nobody reviews it.
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,7 +17,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
-from sidecar.core.ledger import Author, Hunk
+from sidecar.core.ledger import Author, Hunk, Ledger, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import joined, still_in
@@ -30,7 +31,7 @@ from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.state.documents import Landing, Tracked
-from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
+from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps, writes
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
@@ -100,6 +101,34 @@ class Applier:
             return False
         opaque = self._state.opaque.refusal_of(from_path(path))
         return opaque is not None or self._open_document(path) is not None
+
+    async def look(self, path: str) -> None:
+        """The user has put right on the disk what only the disk can say of the file at `path`: its document, if it is open, is brought up to it."""
+        found = self._open_document(path)
+        if not isinstance(found, Tracked):
+            return
+        on_disk = await self._state.storage.peek(path)
+        if on_disk is None or on_disk.text is not None:
+            self._state.documents.disk.taken_back(
+                found.document.uri, None if on_disk is None else on_disk.text
+            )
+        found.history.put_there()
+        reviewed, before = self._state.ledgers.get(found.document.uri), found.document.snapshot()
+        hunks = () if reviewed is None else reviewed.ledger.hunks
+        await self._reconciler.look(found)
+        after = found.document.snapshot()
+        if reviewed is None or found.closed or after == before:
+            return
+        taken_back = await self._journal.undone(writes(hunks))
+        rejection = _rejection(Ledger(hunks), len(before), taken_back)
+        if found.document.snapshot() != after:
+            return  # it was edited meanwhile
+        if rejection.changes.apply(before) == str(after):
+            reviewed.ledger.hunks = rejection.hunks
+            self._state.ledgers.moved(reviewed)
+        else:
+            reviewed.guessed = after
+            await self._keeper.as_told(reviewed)
 
     async def apply(self, change: Change) -> ApplyResult:
         """Once begun it goes to its end: cancelling it does not leave half of it."""
@@ -230,11 +259,7 @@ class _Revert(Intent[ApplyResult]):
 
     def _leads_to(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
         """Whether rejecting the writes that this takes back does the same; then that is how the review goes on."""
-
-        def whose(author: Author) -> bool:
-            return author.write in self._change.takes_back
-
-        rejection = reviewed.ledger.reject(len(before), reviewed.ledger.ids(whose), whose)
+        rejection = _rejection(reviewed.ledger, len(before), self._change.takes_back)
         if rejection.changes.is_empty or rejection.changes.apply(before) != str(after):
             return False
         reviewed.ledger.rejected(before, rejection, after)
@@ -250,6 +275,15 @@ class _Revert(Intent[ApplyResult]):
         if self._reviewed is not None and self._reviewed.live:
             now = sent.tracked.document.snapshot()
             self._state.ledgers.back_to(self._reviewed, self._hunks, self._text, now)
+
+
+def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejection:
+    """How these writes (the journal's ids) are rejected in a text of `length`."""
+
+    def whose(author: Author) -> bool:
+        return author.write in taken_back
+
+    return ledger.reject(length, ledger.ids(whose), whose)
 
 
 def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:

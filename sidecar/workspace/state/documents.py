@@ -39,6 +39,8 @@ class Tracked:
     """The text on disk when mirror and disk were last compared; None if there is no file or it cannot be decoded."""
     stat: Stat | None = None
     """The file's state when `saved` was read."""
+    before_gone: Kept | None = None
+    """What `saved` was when its file was last found gone."""
     user_dirty: bool = False
     edited: bool = False
     """There were edits since the text equalled the disk's."""
@@ -203,6 +205,8 @@ class Tracked:
         """The disk was read and holds `text`."""
         if text is not None and self.disk is not None:
             self.disk.seen(self.document.uri, text)
+        if text is None and self.saved is not None:
+            self.before_gone = self.saved
         self.saved, self.stat = self.kept(text), stat
 
     def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:

@@ -153,8 +153,8 @@ class SaveHistory:
             return known
         return _closest([*self._saveable(told), known], disk)
 
-    def gone(self) -> None:
-        """There is no file any more: what the document said before is there again only if somebody else puts it there."""
+    def put_there(self) -> None:
+        """Somebody else wrote the file, or removed it: what it says is none of the document's saves, though the document may have said that."""
         self._outside = self._past.newest
 
     def unseen_save(self, disk: str) -> str | None:
