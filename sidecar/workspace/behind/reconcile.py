@@ -116,6 +116,7 @@ class Reconciler:
         if newer is None or newer.text is None or (not may_fill and newer.text.strip("\n")):
             return None
         self._note(tracked, newer)
+        self._taken_when_empty(tracked, newer.text)
         return newer
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
@@ -129,10 +130,9 @@ class Reconciler:
             return
         if newer is None and self._storage.stat(path) != tracked.stat:
             newer = await self._files.peek(tracked, path)
-            if newer is not None:
+            if newer is not None and newer.text is not None:
                 self._note(tracked, newer)
-        if newer is not None and newer.text is not None:
-            self._taken_when_empty(tracked, newer.text)
+                self._taken_when_empty(tracked, newer.text)
 
     def _note(self, tracked: Tracked, on_disk: OnDisk) -> None:
         if on_disk.text is not None and tracked.disk is not None:
@@ -143,7 +143,11 @@ class Reconciler:
     def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
         """The document has what is on the disk."""
         if not disk.strip("\n") and not tracked.text().strip("\n") and self._acts():
-            self._emptied.add(tracked.document.uri)
+            self._is_emptied(tracked)
+
+    def _is_emptied(self, tracked: Tracked) -> None:
+        self._emptied.add(tracked.document.uri)
+        self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
         return self.behind is not None and self.behind.is_acting()
@@ -218,6 +222,8 @@ class Reconciler:
             while not self.is_current(tracked):
                 version, stat = tracked.document.version, self._stat(tracked)
                 await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
+                if tracked.document.uri not in self._emptied:
+                    self._keeper.let_go(tracked.document.uri)
                 is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
                 if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
                     return
@@ -269,7 +275,7 @@ class Reconciler:
             was = await behind.before_it_was_gone(tracked, path)
         before, known = was if tracked.saved is None else str(tracked.saved), tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
-            self._emptied.add(tracked.document.uri)
+            self._is_emptied(tracked)
             return
         emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
         self._emptied.discard(tracked.document.uri)
@@ -316,7 +322,7 @@ class Reconciler:
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved = tracked.kept(start)
                     if emptied:
-                        self._emptied.add(tracked.document.uri)
+                        self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
             self._told_apart(tracked, base, on_disk.text, seen)

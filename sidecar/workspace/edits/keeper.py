@@ -50,6 +50,7 @@ class Keeper:
         self._editor = editor
         self._tasks = tasks
         self._moved: dict[DocumentUri, Reviewed] = {}
+        self._held: set[DocumentUri] = set()
         self._storing = False
         self._stored = anyio.Event()
         state.ledgers.on_moved.append(self.moved)
@@ -61,6 +62,18 @@ class Keeper:
             self._storing = True
             self._stored = anyio.Event()
             self._tasks.start_soon(self._store)
+
+    def hold(self, uri: DocumentUri) -> None:
+        """The editor has taken from the disk that the file is empty, and a command is about to fill it: until `let_go`, the journal keeps the review as
+        it was before, for whoever goes on if the sidecar ends now."""
+        self._held.add(uri)
+
+    def let_go(self, uri: DocumentUri) -> None:
+        """What the document says is known to be what its file is to say."""
+        reviewed = self._state.ledgers.get(uri)
+        if uri in self._held and reviewed is not None:
+            self.moved(reviewed)
+        self._held.discard(uri)
 
     async def restore(self, tracked: Tracked) -> None:
         """The document was opened: its stored ledger, if any, is active when this returns."""
@@ -217,10 +230,11 @@ class Keeper:
             while self._moved:
                 moved, self._moved = self._moved, {}
                 self._editor.changes_moved([r.uri for r in moved.values()])
-                done = [uri for uri, reviewed in moved.items() if _is_done(reviewed)]
+                stored = {uri: r for uri, r in moved.items() if not (r.live and uri in self._held)}
+                done = [uri for uri, reviewed in stored.items() if _is_done(reviewed)]
                 if done:
                     await self._journal.forget_ledger(*done)
-                for reviewed in moved.values():
+                for reviewed in stored.values():
                     await self._store_one(reviewed)
         finally:
             self._storing = False

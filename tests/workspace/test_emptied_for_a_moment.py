@@ -1,0 +1,74 @@
+"""What the journal keeps of a review while a command has emptied the file and has not filled it yet: the sidecar may end there."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.kept_hunks import from_json
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
+from tests.workspace.test_whose import runs
+
+AGAIN = CHANGED.replace("two", "TWO")
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_the_review_is_kept_as_it_was_before(tmp_path: Path, custom: bool) -> None:
+    """Of the empty text it would say where the agent's lines had been in a text that nobody has any more."""
+    journal = MemoryJournal()
+
+    def kept(turn: Turn) -> tuple[str, list[tuple[str, str]]]:
+        text, hunks = journal.ledgers[turn.bench.uri("a.txt")]
+        return text, [(hunk.old, hunk.text) for hunk in from_json(hunks)]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(4)
+        before = CHANGED, [("four", "FOUR")]
+        assert kept(turn) == before
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.5)
+        assert editor.text("a.txt") == ""
+        assert kept(turn) == before
+        tick()
+        (tmp_path / "a.txt").write_text(AGAIN)
+        editor.looks_at_disk()
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2", status="completed")
+        await asyncio.sleep(4)
+        assert kept(turn) == (AGAIN, [("two", "TWO"), ("four", "FOUR")])
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [row[1:] for row in listed(bench)] == [("two", "TWO"), ("four", "FOUR")]
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_stays_empty_is_kept_so(tmp_path: Path, custom: bool) -> None:
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(6)
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        text, hunks = journal.ledgers[bench.uri("a.txt")]
+        assert text == ""
+        assert [(hunk.old, hunk.text) for hunk in from_json(hunks)] == [(BASE, "")]
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
