@@ -24,6 +24,15 @@ Fate = Literal["open", "kept", "taken back", "takes back"]
 
 
 @dataclass(frozen=True, slots=True)
+class Picked:
+    """Hunks that the user kept while others of the same writes stayed under review, and the text (raw) that they were in. Their versions are those
+    that were kept."""
+
+    text: str
+    hunks: Sequence[Hunk]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A write of the file. The texts are raw; None: there was no file, or is none."""
 
@@ -33,6 +42,8 @@ class Told:
     became: Fate
     whole: bool = False
     """It is under review as a change of the file as a whole (it came, went or moved), not of its text."""
+    picked: Sequence[Picked] = ()
+    """What the user kept one by one before the next write."""
 
 
 def led_to(writes: Sequence[Told], text: str) -> int | None:
@@ -63,23 +74,29 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
             return None  # it was moved here, with what is under review in it
         if write.before is not None:
             now = _users(ledger, now, as_there(write.before))
-        if write.after is None:
-            continue  # who makes the file anew goes on from what it said
-        after = as_there(write.after)
-        now = _users(ledger, now, after) if write.whole else _written(ledger, now, after, write)
-    _users(ledger, now, Text.of(text))
+        if write.after is not None:  # else who makes the file anew goes on from what it said
+            after = as_there(write.after)
+            now = _users(ledger, now, after) if write.whole else _written(ledger, now, after, write)
+        for picked in write.picked:
+            _keep(ledger, now, picked, like.terminator)
+    now = _users(ledger, now, Text.of(text))
+    for picked in (one for write in writes[last + 1 :] for one in write.picked):
+        _keep(ledger, now, picked, like.terminator)
     return list(ledger.hunks)
 
 
 def _less_taken_back(writes: Sequence[Told]) -> Iterator[Told]:
-    """The writes as they would have been made without those that were taken back since, which are left out."""
+    """The writes as they would have been made without those that were taken back since, of which only what was kept meanwhile is left."""
     gone: list[tuple[str | None, str | None]] = []
     """Newest first."""
     for number, write in enumerate(writes):
+        left_out = replace(write, before=None, after=None, whole=False)
         if write.became == "takes back":
             gone.clear()
+            yield left_out
         elif write.became == "taken back" and any(one.became == "takes back" for one in writes[number:]):
             gone.insert(0, (write.before, write.after))
+            yield left_out
         else:
             before, after = without_gone((write.before, write.after), gone)
             yield replace(write, before=before, after=after)
@@ -103,3 +120,29 @@ def _users(ledger: Ledger, before: Text, after: Text) -> Text:
     for step in changes_as_steps(diff(str(before), str(after))):
         ledger.user_edit(step, len(after), lambda: after)
     return after
+
+
+def _keep(ledger: Ledger, now: Text, picked: Picked, terminator: str) -> None:
+    """What was kept in an earlier text is kept in `now`, where that says the same there."""
+
+    def there(part: str) -> str:
+        return expand(normal(part), terminator)
+
+    changes = diff(there(picked.text), str(now))
+    for hunk in picked.hunks:
+        before = len(there(picked.text[: hunk.start]))
+        start = changes.map_offset(before, 1)
+        end = changes.map_offset(before + len(there(hunk.text)), -1)
+        if start > end or now.slice(start, end) != there(hunk.text):
+            continue
+        writes = {version.author.write for version in hunk.versions}
+
+        def is_kept(author: Author, writes: set[str] = writes) -> bool:
+            return author.write in writes
+
+        found = [
+            one.id
+            for one in ledger.hunks
+            if start <= one.start and one.end <= end and (one.start == one.end) == (start == end)
+        ]
+        ledger.keep(found, is_kept)

@@ -22,7 +22,7 @@ NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
-VERSION = 4
+VERSION = 5
 BUSY_SECONDS = 5.0
 """How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
 
@@ -133,6 +133,16 @@ CREATE TABLE made_folders (
 """
 """Since version 4: the folders that were made for a file, by the write that made the file."""
 
+PICKED = """
+CREATE TABLE picked (
+    write TEXT NOT NULL,
+    text INTEGER NOT NULL REFERENCES texts (id),
+    hunks BLOB NOT NULL
+);
+CREATE INDEX picked_by_write ON picked (write);
+"""
+"""Since version 5: hunks that were kept one by one, and the text that they were in, by the file's newest write then."""
+
 
 class Opened(NamedTuple):
     connection: sqlite3.Connection
@@ -142,7 +152,7 @@ class Opened(NamedTuple):
     """What a person should know, in sentences."""
 
 
-_SINCE = (0, 1, 2, 3)
+_SINCE = (0, 1, 2, 3, 4)
 """The version before each part of the schema."""
 
 
@@ -219,7 +229,7 @@ def _configure(connection: sqlite3.Connection) -> None:
             error = sqlite3.DatabaseError("tables without a version")
             error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
             raise error
-        schema = "".join([SCHEMA, TURNS, STATES, FOLDERS][_SINCE.index(version) :])
+        schema = "".join([SCHEMA, TURNS, STATES, FOLDERS, PICKED][_SINCE.index(version) :])
         connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from sidecar.core.file_state import FileState
-from sidecar.core.retold import Fate, Told
+from sidecar.core.retold import Fate, Picked, Told
 from sidecar.core.versions import Author
 
 
@@ -110,9 +111,10 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
     return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)
 
 
-def told(entry: Recorded, texts: Texts, *, whole: bool) -> Told:
-    """A write as the file's review is told from. `whole`: it has states."""
+def told(entry: Recorded, texts: Texts, picked: Sequence[Picked], *, whole: bool) -> Told:
+    """A write as the file's review is told from. `picked`: what was kept one by one before the next; `whole`: it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
     fates["unknown"] = "kept"  # it is under review nowhere: it may never have been made, or not by the agent
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
-    return Told(author_of(entry, created=not entry.existed), texts.before, texts.after, fate, whole)
+    author = author_of(entry, created=not entry.existed)
+    return Told(author, texts.before, texts.after, fate, whole, picked)

@@ -134,6 +134,9 @@ class SqliteJournal:
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
 
+    async def save_picked(self, path: str, text: str, hunks: bytes) -> None:
+        await self._try(self._store.save_picked, path, text, hunks)
+
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return await self._try(self._store.load_ledger, uri)
 

@@ -26,7 +26,7 @@ PAGE_BYTES = 4096
 _NEEDED = """
 WITH RECURSIVE needed (id) AS (
     SELECT before FROM writes UNION SELECT after FROM writes UNION SELECT text FROM ledgers
-    UNION SELECT text FROM pre_images
+    UNION SELECT text FROM pre_images UNION SELECT text FROM picked
     UNION SELECT texts.base FROM texts JOIN needed ON texts.id = needed.id
 )
 """
@@ -38,6 +38,7 @@ WITH needed (id) AS (
     UNION SELECT after FROM writes WHERE after IS NOT NULL
     UNION SELECT text FROM ledgers
     UNION SELECT text FROM pre_images
+    UNION SELECT text FROM picked
 )
 """
 
@@ -114,6 +115,7 @@ def purge(
 
 def collect(connection: sqlite3.Connection) -> None:
     """Deletes texts that nothing depends on, and notes about deleted writes."""
+    connection.execute("DELETE FROM picked WHERE write NOT IN (SELECT id FROM writes)")
     connection.execute(
         f"{_NEEDED} DELETE FROM texts WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL)"
     )

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 
 from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
-from sidecar.core.retold import Told
+from sidecar.core.retold import Picked, Told
 from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
@@ -130,6 +130,11 @@ class Store:
         """Stores the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
         self.tidy_if_grown()
+
+    def save_picked(self, path: str, text: str, hunks: bytes) -> None:
+        """Stores hunks of a file (canonical path) that the user has kept while others of the same writes are under review, and the text that they
+        are in."""
+        self._do(lambda db: writing.save_picked(db, path, text, hunks), repair=True)
 
     def forget_ledger(self, *uris: str) -> None:
         def work(db: Opened) -> None:
@@ -287,7 +292,13 @@ class Store:
         ended = (
             one for one in reversed(entries) if one.path == path and one.state not in ("failed", "intent")
         )
-        return [told(one, self.texts(one.id), whole=self.states(one.id) is not None) for one in ended]
+        return [
+            told(one, self.texts(one.id), self._picked(one.id), whole=self.states(one.id) is not None)
+            for one in ended
+        ]
+
+    def _picked(self, entry_id: str) -> list[Picked]:
+        return self._do(lambda db: writing.picked(db, entry_id))
 
     def put_back(self, path: str, text: str | None) -> bool:
         """Whether the newest write of this file (canonical path) took others back, and left it with this text (compared form; None:

@@ -7,10 +7,13 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.kept_hunks import from_json
+from sidecar.core.retold import Picked
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
@@ -212,6 +215,31 @@ def save_ledger(db: Opened, uri: str, text: str, hunks: bytes) -> None:
         db.connection.execute(
             "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (uri, text_id, hunks, time.time())
         )
+
+
+def save_picked(db: Opened, path: str, text: str, hunks: bytes) -> None:
+    """Stores hunks of the file that were kept one by one, and the text that they are in."""
+    row = db.connection.execute(
+        "SELECT id, coalesce(after, before) FROM writes WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
+        (as_blob(path),),
+    ).fetchone()
+    if row is None:
+        return
+    write, like = row
+    prepared = db.texts.prepare(text, None if like is None else db.texts.hash_of(like))
+    with transaction(db, durable=False):
+        text_id = db.texts.put(prepared) or db.texts.put(db.texts.prepare(text))
+        db.connection.execute("INSERT INTO picked VALUES (?, ?, ?)", (write, text_id, hunks))
+
+
+def picked(db: Opened, entry_id: str) -> list[Picked]:
+    """What was kept one by one between this write and the file's next one; what is damaged is left out."""
+    rows = db.connection.execute("SELECT text, hunks FROM picked WHERE write = ? ORDER BY rowid", (entry_id,))
+    found: list[Picked] = []
+    for text, hunks in rows.fetchall():
+        with suppress(TextLost, ValueError, KeyError, TypeError):
+            found.append(Picked(db.texts.get(text), from_json(hunks)))
+    return found
 
 
 def set_state(

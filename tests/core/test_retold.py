@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from sidecar.core.ledger import Author, Ledger
-from sidecar.core.retold import Told, retold
+from sidecar.core.ledger import Author, Hunk, Ledger
+from sidecar.core.retold import Picked, Told, retold
+from sidecar.core.versions import Version
 
 BASE = "1\n2\n3\n4\n5\n6\n"
 ONE = BASE.replace("1", "one").replace("6", "six")
@@ -55,6 +58,29 @@ def test_what_is_under_review(steps: list, text: str, base: str, turns: bool) ->
 )
 def test_a_text_to_which_no_write_led(text: str) -> None:
     assert retold(told(FIRST, SECOND), text) is None
+
+
+@pytest.mark.parametrize("text", [ONE, TWO, ONE.replace("\n", "\r\n")], ids=["", "later", "other line ends"])
+@pytest.mark.parametrize("when", [0, 1], ids=["before the second write", "after it"])
+def test_what_was_kept_one_by_one(text: str, when: int) -> None:
+    """It stays the user's, whatever the text comes back to, and what an agent does on top of it is that agent's alone."""
+    writes = told(FIRST, SECOND)
+    kept_in, line = (ONE, "six") if when == 0 else ("0\n" + TWO, "six")
+    start = kept_in.index(line)
+    kept = Hunk(7, start, start + 3, "6", (Version(writes[0].author, line),))
+    writes[when] = replace(writes[when], picked=[Picked(kept_in, [kept])])
+    hunks = retold(writes, text)
+    assert hunks is not None
+    assert Ledger(hunks).base(text).replace("\r\n", "\n") == BASE.replace("6", "six")
+
+
+def test_what_is_not_there_any_more_was_not_kept_there() -> None:
+    (write,) = told((BASE, ONE, "open"))
+    kept = Hunk(7, 0, 3, "1", (Version(write.author, "uno"),))
+    picked = [Picked(ONE.replace("one", "uno"), [kept])]
+    hunks = retold([replace(write, picked=picked)], ONE)
+    assert hunks is not None
+    assert Ledger(hunks).base(ONE) == BASE
 
 
 def test_a_file_that_was_moved_here_came_with_its_review() -> None:

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.kept_hunks import to_json
+from sidecar.core.ledger import Author, Hunk
+from sidecar.core.retold import Picked
+from sidecar.core.versions import Version
 from sidecar.journal import Store, writing
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import EntryState, JournalFailed
@@ -316,9 +320,9 @@ def test_two_that_find_the_damage_put_it_aside_once(tmp_path: Path) -> None:
     assert len(list(folder.glob("journal-damaged-*.sqlite3"))) == 1
 
 
-def _sql(store: Store, sql: str) -> None:
+def _sql(store: Store, sql: str) -> list[Any]:
     store.open()
-    store._open.connection.execute(sql).fetchall()
+    return store._open.connection.execute(sql).fetchall()
 
 
 def test_many_entries_are_one_transaction(store: Store) -> None:
@@ -360,6 +364,7 @@ def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     with Store(tmp_path / "j") as store:
         first = store.begin(entry("a", "b"))
         _sql(store, "DROP TABLE made_folders")
+        _sql(store, "DROP TABLE picked")
         _sql(store, "PRAGMA user_version = 3")
     with Store(tmp_path / "j") as store:
         second = store.begin(entry(None, "b", "/w/d/b.txt", made=("/w/d",)))
@@ -371,6 +376,22 @@ def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
         assert store.folders_under_review() == []
         store.purge(Selection())
         assert store.made_folders([second]) == []
+
+
+def test_what_was_kept_of_a_write_goes_with_it(store: Store) -> None:
+    hunks = [Hunk(1, 0, 1, "a", (Version(Author("s", 1, "w"), "b"),))]
+    store.save_picked("/w/a.txt", "b\n", to_json(hunks))
+    assert store.told("/w/a.txt") == [], "there is nothing that it could be told with"
+    store.finish(store.begin(entry("a\n", "b\n")), "done")
+    failed = store.begin(entry("b\n", "c\n"))
+    store.finish(failed, "failed")
+    store.save_picked("/w/a.txt", "b\nmine\n", to_json(hunks))
+    (told,) = store.told("/w/a.txt")
+    assert told.picked == [Picked("b\nmine\n", hunks)]
+    store.tidy()
+    assert store.told("/w/a.txt") == [told]
+    store.purge(Selection())
+    assert _sql(store, "SELECT count(*) FROM picked") == _sql(store, "SELECT count(*) FROM texts") == [(0,)]
 
 
 @pytest.mark.parametrize(

@@ -406,8 +406,8 @@ def test_the_texts_outlive_a_tidying(journal: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     "dropped",
     [
-        "DROP TABLE made_folders; DROP TABLE states; PRAGMA user_version = 2",
-        "DROP TABLE made_folders; DROP TABLE states; DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1",
+        "DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; PRAGMA user_version = 2",
+        "DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1",
     ],
 )
 def test_a_journal_of_a_version_before(journal: Path, folder: Path, dropped: str) -> None:

@@ -317,6 +317,8 @@ class MemoryJournal:
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         self.ledgers[uri] = (text, hunks)
 
+    async def save_picked(self, path: str, text: str, hunks: bytes) -> None: ...
+
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return self.ledgers.get(uri)
 

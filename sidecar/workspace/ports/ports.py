@@ -463,6 +463,11 @@ class Journal(Protocol):
         """The unreviewed hunks of a document and the text they are in. Never raises."""
         ...
 
+    async def save_picked(self, path: str, text: str, hunks: bytes) -> None:
+        """Hunks of a file (canonical path) that the user keeps while others of the same writes stay under review, and the text (raw) that they are
+        in: `told` has them. Never raises."""
+        ...
+
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None: ...
     async def ledger_uris(self) -> Sequence[str]:
         """The documents that have such hunks, of all workspaces. Never raises."""

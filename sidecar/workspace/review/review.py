@@ -16,9 +16,10 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.json_types import Json
+from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Hunk
-from sidecar.core.text import Position
-from sidecar.core.uri import DocumentUri, from_path
+from sidecar.core.text import Position, Text
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.verdicts import Verdicts
@@ -32,7 +33,7 @@ from sidecar.workspace.review.rejection import Job, Plan
 from sidecar.workspace.review.taking_back import TakingBack
 from sidecar.workspace.review.units import Unit, units
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.turns import Turns
 
@@ -149,7 +150,9 @@ class Review:
                 for hunk in hunks:
                     self._decided.count(hunk.author, "kept")
                     result.done.append(reviewed.change_id(hunk.id))
+                text = self._keeper.text_of(reviewed)
                 reviewed.ledger.keep([hunk.id for hunk in hunks], selector.whose)
+                self._picked(reviewed, text, hunks, selector)
                 self._state.ledgers.moved(reviewed)
             for change in self._files_selected(selector):
                 self._decided.count(change.author, "kept")
@@ -157,6 +160,13 @@ class Review:
                 result.done.append(change.change_id)
         self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
+
+    def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
+        """These were kept, in this text. Where others of their writes stay under review, the journal cannot tell that from the writes."""
+        path, left = to_path(reviewed.uri), set(writes(reviewed.ledger.hunks))
+        kept = [replace(h, versions=tuple(v for v in h.versions if selector.whose(v.author))) for h in hunks]
+        if path is not None and not left.isdisjoint(writes(kept)):
+            self._tasks.start_soon(self._journal.save_picked, path, str(text), to_json(kept))
 
     def keep_these(self, change_ids: Iterable[str]) -> None:
         self.keep(Selector(change_ids=frozenset(change_ids)))
