@@ -22,7 +22,7 @@ NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
-VERSION = 5
+VERSION = 6
 BUSY_SECONDS = 5.0
 """How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
 
@@ -143,6 +143,17 @@ CREATE INDEX picked_by_write ON picked (write);
 """
 """Since version 5: hunks that were kept one by one, and the text that they were in, by the file's newest write then."""
 
+SAVES = """
+CREATE TABLE saves (
+    turn INTEGER NOT NULL REFERENCES turns (id),
+    name BLOB NOT NULL,
+    over INTEGER NOT NULL REFERENCES texts (id),
+    text INTEGER NOT NULL REFERENCES texts (id),
+    PRIMARY KEY (turn, name)
+) WITHOUT ROWID;
+"""
+"""Since version 6: what the user saved in a running turn, and over which text, where that is not a pre-image yet."""
+
 
 class Opened(NamedTuple):
     connection: sqlite3.Connection
@@ -152,7 +163,7 @@ class Opened(NamedTuple):
     """What a person should know, in sentences."""
 
 
-_SINCE = (0, 1, 2, 3, 4)
+_SINCE = (0, 1, 2, 3, 4, 5)
 """The version before each part of the schema."""
 
 
@@ -229,7 +240,7 @@ def _configure(connection: sqlite3.Connection) -> None:
             error = sqlite3.DatabaseError("tables without a version")
             error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
             raise error
-        schema = "".join([SCHEMA, TURNS, STATES, FOLDERS, PICKED][_SINCE.index(version) :])
+        schema = "".join([SCHEMA, TURNS, STATES, FOLDERS, PICKED, SAVES][_SINCE.index(version) :])
         connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
 

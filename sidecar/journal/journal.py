@@ -22,7 +22,7 @@ from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.retention import Limits
 from sidecar.journal.selecting import Selection
 from sidecar.journal.store import Store
-from sidecar.journal.turns import CutOff, PreImage, TurnStart
+from sidecar.journal.turns import CutOff, PreImage, SavedOver, TurnStart
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -166,6 +166,9 @@ class SqliteJournal:
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         await self._try(self._store.turn_saved, session, path, image)
+
+    async def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
+        await self._try(self._store.turn_saving, session, path, save)
 
     async def turns_seen(self) -> None:
         await self._try(self._store.turns_seen)

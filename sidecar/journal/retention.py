@@ -27,6 +27,7 @@ _NEEDED = """
 WITH RECURSIVE needed (id) AS (
     SELECT before FROM writes UNION SELECT after FROM writes UNION SELECT text FROM ledgers
     UNION SELECT text FROM pre_images UNION SELECT text FROM picked
+    UNION SELECT over FROM saves UNION SELECT text FROM saves
     UNION SELECT texts.base FROM texts JOIN needed ON texts.id = needed.id
 )
 """
@@ -39,6 +40,8 @@ WITH needed (id) AS (
     UNION SELECT text FROM ledgers
     UNION SELECT text FROM pre_images
     UNION SELECT text FROM picked
+    UNION SELECT over FROM saves
+    UNION SELECT text FROM saves
 )
 """
 

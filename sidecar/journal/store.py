@@ -29,7 +29,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
 from sidecar.journal.selecting import Selection, as_blob, as_words
 from sidecar.journal.texts import TextLost, TextStore
-from sidecar.journal.turns import CutOff, PreImage, TurnStart
+from sidecar.journal.turns import CutOff, PreImage, SavedOver, TurnStart
 from sidecar.journal.words import explained, is_damaged, was_moved
 
 T = TypeVar("T")
@@ -155,6 +155,10 @@ class Store:
     def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         """Records that the user saved a file during the session's running turn."""
         self._do(lambda db: turns.saved(db, session, path, image))
+
+    def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
+        """Records that the user saved a file during the session's running turn, on top of changes that may not be recorded yet."""
+        self._do(lambda db: turns.saving(db, session, path, save))
 
     def turns_seen(self) -> None:
         """Records that this process is alive and its turns are running."""

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -47,6 +47,13 @@ class PreImage(NamedTuple):
     bom: bytes
 
 
+class SavedOver(NamedTuple):
+    """The user saved `text` where the file had said `over`; both in the compared form."""
+
+    over: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class FolderStart:
     """The state of a folder when a turn began. Names are relative to it."""
@@ -69,6 +76,8 @@ class FolderStart:
     """Where symbolic links led."""
     modes: Mapping[int, Sequence[str]] | None = None
     """The files by their permission bits, but for those of the commonest ones, of which the name is ""; None: they are not known."""
+    saves: Mapping[str, SavedOver] = field(default_factory=dict[str, SavedOver])
+    """What the user saved on top of changes that nobody had counted yet."""
     noted: bool = True
     """False: nothing of this is known yet, because the prompt does not wait until a large folder has been looked at."""
 
@@ -159,25 +168,46 @@ def begin(db: Opened, start: TurnStart) -> None:
                 )
 
 
+def saving(db: Opened, session: str, path: str, save: SavedOver) -> None:
+    """Records that the user saved a file (canonical path) in one of the running turn's folders, on top of changes of an agent's that may not be
+    recorded yet: `saved` follows once they are."""
+    for row, name in _named(db, session, path):
+        prepared = [db.texts.prepare(text) for text in save]
+        with transaction(db, durable=False):
+            over, text = (
+                db.texts.put(one) or db.texts.put(db.texts.prepare(said))
+                for one, said in zip(prepared, save, strict=True)
+            )
+            db.connection.execute(
+                "INSERT OR REPLACE INTO saves VALUES (?, ?, ?, ?)", (row, as_blob(name), over, text)
+            )
+
+
 def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
     """Records that the user saved a file (canonical path) in one of the running turn's folders. This is its content
     before the agent's next change.
     """
-    rows = db.connection.execute(
-        "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
-    ).fetchall()
     prepared = None
-    for row, folder in rows:
-        prefix = os.path.join(as_path(folder), "")
-        if not path.startswith(prefix):
-            continue
+    for row, name in _named(db, session, path):
         prepared = prepared or db.texts.prepare(image.text)
         with transaction(db, durable=False):
             text = db.texts.put(prepared) or db.texts.put(db.texts.prepare(image.text))
             db.connection.execute(
                 "INSERT OR REPLACE INTO pre_images VALUES (?, ?, ?, ?, ?, ?)",
-                (row, as_blob(path[len(prefix) :]), text, image.encoding, image.bom, time.time()),
+                (row, as_blob(name), text, image.encoding, image.bom, time.time()),
             )
+            db.connection.execute("DELETE FROM saves WHERE turn = ? AND name = ?", (row, as_blob(name)))
+
+
+def _named(db: Opened, session: str, path: str) -> Iterator[tuple[int, str]]:
+    """The rows of the running turn's folders that the file is in, with its name there."""
+    rows = db.connection.execute(
+        "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
+    ).fetchall()
+    for row, folder in rows:
+        prefix = os.path.join(as_path(folder), "")
+        if path.startswith(prefix):
+            yield row, path[len(prefix) :]
 
 
 def seen(db: Opened) -> None:
@@ -255,7 +285,8 @@ def purge(connection: sqlite3.Connection, selection: Selection, is_running: Call
         for (name,) in connection.execute("SELECT name FROM pre_images WHERE turn = ?", (row,)).fetchall():
             path = os.path.join(as_path(folder), as_path(name))
             if any(path == given or path.startswith(os.path.join(given, "")) for given in selection.paths):
-                connection.execute("DELETE FROM pre_images WHERE turn = ? AND name = ?", (row, name))
+                for table in ("pre_images", "saves"):
+                    connection.execute(f"DELETE FROM {table} WHERE turn = ? AND name = ?", (row, name))
                 _mark_unknown(connection, row, as_path(name))
 
 
@@ -275,7 +306,8 @@ def _of_session(connection: sqlite3.Connection, session: str, owner: str) -> lis
 
 def _forget(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
     for row in rows:
-        connection.execute("DELETE FROM pre_images WHERE turn = ?", (row,))
+        for table in ("pre_images", "saves"):
+            connection.execute(f"DELETE FROM {table} WHERE turn = ?", (row,))
         connection.execute("DELETE FROM turns WHERE id = ?", (row,))
 
 
@@ -316,6 +348,12 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
             if whole is not None and whole[1] is not None:
                 mode = whole[1].mode
             written[as_path(path)] = Written(entry, was, now, whole, unsaved, mode)
+    saves: dict[str, SavedOver] = {}
+    for name, over, text in connection.execute(
+        "SELECT name, over, text FROM saves WHERE turn = ?", (row,)
+    ).fetchall():
+        with suppress(TextLost):
+            saves[as_path(name)] = SavedOver(texts.get(over), texts.get(text))
     folders = others[_FOLDERS][1:] if others[_FOLDERS] else None
     links = dict(one.split(_LEADS_TO, 1) for one in others[_LINKS])
     modes: dict[int, list[str]] = {}
@@ -331,6 +369,7 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         folders,
         links,
         modes or None,
+        saves,
         not others[_UNNOTED],
     )
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)

@@ -25,7 +25,8 @@ from sidecar.core.file_state import FileState, link
 from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author, Hunk
-from sidecar.core.normal import normal
+from sidecar.core.merge import Merged, merge
+from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import Told, led_to, retold
 from sidecar.core.uri import from_path
@@ -45,7 +46,7 @@ from sidecar.disk.codec import TextEncoding
 from sidecar.disk.folder_files import Entries
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed, author_of
-from sidecar.journal.turns import BYTES, CutOff, FolderStart, Written
+from sidecar.journal.turns import BYTES, CutOff, FolderStart, SavedOver, Written
 from sidecar.recovery import files
 
 log = logging.getLogger(__name__)
@@ -196,6 +197,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     )
     found: list[Found] = []
     lost: list[str] = []
+    saved_over: list[str] = []
     with Roots([start.folder]) as roots:
         for name in moved:
             stat = now.stats.get(name)
@@ -205,8 +207,13 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
                 if before is not None and cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS:
                     lost.append(name)
                 continue
+            if name in start.saves:
+                path = os.path.join(start.folder, name)
+                before = _with_save(before, start.saves[name], path)
+                saved_over.append(path)
             found += _compared(cut, name, before, after, stat)
-    return Look(found, lost, list(_with_last_write(cut, {one.entry.path for one in found})))
+    changed = {one.entry.path for one in found}.union(saved_over)
+    return Look(found, lost, list(_with_last_write(cut, changed)))
 
 
 def _unnoted(cut: CutOff, names: Sequence[str]) -> Iterator[str]:
@@ -270,6 +277,16 @@ def _last_written(written: Written, now: FileState | Refusal | None, mode: int) 
     says = None if isinstance(now, Refusal) else files.text(now)
     text = says if any(_is_same(one, says) for one in written.unsaved) else written.after
     return None if text is None else _encoded(text, written.entry.encoding, written.entry.bom, mode)
+
+
+def _with_save(before: FileState | None, save: SavedOver, path: str) -> FileState | None:
+    """What the user saved on top of changes that were being counted when the sidecar ended is theirs: as if it had been there before what the journal
+    does not have of these."""
+    text = files.text(before)
+    merged = None if text is None else merge(save.over, normal(text), save.text)
+    if before is None or text is None or not isinstance(merged, Merged):
+        return before
+    return files.saying(before, Normal(text).changes_in_raw(merged.changes).apply(text), path)
 
 
 def _encoded(text: str, encoding: str, bom: bytes, mode: int) -> FileState | Refusal:

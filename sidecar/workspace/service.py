@@ -222,6 +222,9 @@ class Workspace:
                 self._reconciler.opened, tracked, text, self._reconciler.opened_now(tracked)
             )
         else:
+            over = self._reconciler.saved_now(tracked)
+            if over is not None:
+                self._tasks.start_soon(self._disk_watch.saving, tracked, over)
             self._tasks.start_soon(self._saved, tracked, text)
 
     async def _saved(self, tracked: Tracked, text: Text) -> None:

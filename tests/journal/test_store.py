@@ -364,6 +364,7 @@ def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     with Store(tmp_path / "j") as store:
         first = store.begin(entry("a", "b"))
         _sql(store, "DROP TABLE made_folders")
+        _sql(store, "DROP TABLE saves")
         _sql(store, "DROP TABLE picked")
         _sql(store, "PRAGMA user_version = 3")
     with Store(tmp_path / "j") as store:

@@ -13,15 +13,16 @@ import pytest
 
 from sidecar.cli import main
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
-from sidecar.core.ledger import Author
+from sidecar.core.ledger import Author, Ledger
 from sidecar.core.uri import from_path
 from sidecar.disk import git_head
 from sidecar.journal import Store
 from sidecar.journal.retention import Limits
 from sidecar.journal.selecting import Selection
-from sidecar.journal.turns import FolderStart, PreImage, TurnStart
+from sidecar.journal.turns import FolderStart, PreImage, SavedOver, TurnStart
 from sidecar.recovery import cut_off
 from sidecar.recovery.cut_off import settle
+from sidecar.recovery.revert import revert
 from sidecar.recovery.settle import settle as settle_all
 from tests.support.journals import entry
 from tests.support.repositories import commit, with_git
@@ -300,6 +301,56 @@ def test_what_the_user_saved_meanwhile_is_the_users(journal: Path, folder: Path)
         assert store.texts(found.id) == (mine, mine + "agent\n")
 
 
+@pytest.mark.parametrize("recorded", ["not yet", "begun", "done"])
+@pytest.mark.parametrize("later", ["", "more\n"])
+def test_what_the_user_saved_while_a_change_was_being_recorded_is_the_users(
+    journal: Path, folder: Path, recorded: str, later: str
+) -> None:
+    """The sidecar had read the agent's change, and was ended before it had recorded all of it and then the save."""
+    path, mine = folder / "a.txt", NEW.replace("one", "mine")
+
+    def change(store: Store) -> None:
+        if recorded != "not yet":
+            made = entry(OLD, NEW, str(path), root=str(folder), turn=3, agent="agent")
+            done = store.begin(made)
+            if recorded == "done":
+                store.finish(done, "done")
+
+    put(folder, {"a.txt": OLD})
+    die(
+        journal,
+        begun(folder, {"a.txt": OLD}),
+        lambda store: store.turn_saving("s", str(path), SavedOver(NEW, mine)),
+        change,
+    )
+    put(folder, {"a.txt": mine + later})
+    with Store(journal) as store:
+        settle_all(store)
+        kept = store.load_ledger(from_path(str(path)))
+        assert kept is not None
+        text, hunks = kept[0], from_json(kept[1])
+        assert Ledger(hunks).base(text) == (OLD if text == NEW else OLD.replace("one", "mine"))
+        assert not any(one.outcome.is_failure for one in revert(store, store.entries(), "r-1"))
+    assert path.read_text() == OLD.replace("one", "mine")
+
+
+def test_a_save_that_is_recorded_as_usual_is_no_other_one(journal: Path, folder: Path) -> None:
+    path, mine = folder / "a.txt", NEW.replace("one", "mine")
+    put(folder, {"a.txt": OLD})
+    die(
+        journal,
+        begun(folder, {"a.txt": OLD}),
+        lambda store: store.turn_saving("s", str(path), SavedOver(NEW, mine)),
+        lambda store: store.turn_saved("s", str(path), image(mine)),
+    )
+    with Store(journal) as store:
+        (cut,) = store.cut_off()
+        assert not cut.start.saves
+        store.turn_settled(cut.id)
+        store.tidy()
+        assert store._do(lambda db: db.connection.execute("SELECT count(*) FROM texts").fetchone()) == (0,)
+
+
 def test_earlier_hunks_stay_under_review(journal: Path, folder: Path) -> None:
     uri = from_path(str(folder / "a.txt"))
     first = with_edit(None, "zero\n" + OLD, OLD, Author("s", 1, "w1", None, False, "agent"))
@@ -406,8 +457,8 @@ def test_the_texts_outlive_a_tidying(journal: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     "dropped",
     [
-        "DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; PRAGMA user_version = 2",
-        "DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1",
+        "DROP TABLE saves; DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; PRAGMA user_version = 2",
+        "DROP TABLE saves; DROP TABLE picked; DROP TABLE made_folders; DROP TABLE states; DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1",
     ],
 )
 def test_a_journal_of_a_version_before(journal: Path, folder: Path, dropped: str) -> None:

@@ -22,7 +22,7 @@ from sidecar.core.retold import Told
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import DocumentUri, from_name, is_untitled
 from sidecar.journal.entry import Entry, JournalFailed
-from sidecar.journal.turns import PreImage, TurnStart
+from sidecar.journal.turns import PreImage, SavedOver, TurnStart
 from sidecar.matchers import compile_matchers
 from sidecar.records import Records
 from sidecar.workspace.files.writes import WriteDone
@@ -280,6 +280,7 @@ class MemoryJournal:
         self.fail = ""
         self.turns: dict[str, TurnStart] = {}
         self.turn_saves: dict[tuple[str, str], PreImage] = {}
+        self.turn_savings: dict[tuple[str, str], SavedOver] = {}
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         if self.fail:
@@ -346,6 +347,9 @@ class MemoryJournal:
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         self.turn_saves[session, path] = image
+
+    async def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
+        self.turn_savings[session, path] = save
 
     async def turns_seen(self) -> None: ...
 

@@ -22,6 +22,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.disk.watching import FolderWatch
+from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence, Named
 from sidecar.workspace.behind.found_files import AT_ONCE, FoundFiles
@@ -158,6 +159,13 @@ class DiskWatch:
         if limit.cancelled_caught:
             self._found.cut_short(session)
         await self._found.over(session)
+
+    async def saving(self, tracked: Tracked, save: SavedOver) -> None:
+        """The editor saved a document on top of a change that is being counted; `saved` follows."""
+        path = to_path(tracked.document.uri)
+        if path is not None and self._running:
+            for session in list(self._state.sessions):
+                await self._journal.turn_saving(session.id, path, save)
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
         """The editor saved a document, with this text."""

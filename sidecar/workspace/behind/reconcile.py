@@ -18,6 +18,7 @@ from sidecar.core.settle import settle
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved, Stat
+from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import Seen
@@ -151,6 +152,17 @@ class Reconciler:
 
     def _acts(self) -> bool:
         return self.behind is not None and self.behind.is_acting()
+
+    def saved_now(self, tracked: Tracked) -> SavedOver | None:
+        """Right at didSave, where `saved` waits for a change of the file that is being counted: what the user saved on top of that, for whoever goes
+        on if the sidecar ends before."""
+        is_counted = tracked.observed.is_set() and not tracked.looking.locked()
+        if is_counted or tracked.saved is None or not self._acts():
+            return None
+        newer = self._files.newer_now(tracked)
+        if newer is None or newer.text is None or self._files.explained(tracked, newer) is None:
+            return None
+        return SavedOver(str(tracked.saved), newer.text)
 
     async def saved(self, tracked: Tracked, text: Text) -> Text | None:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since

@@ -16,7 +16,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.retold import Told
 from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState, Recorded
-from sidecar.journal.turns import PreImage, TurnStart
+from sidecar.journal.turns import PreImage, SavedOver, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import (
     Activity,
@@ -500,6 +500,10 @@ class Journal(Protocol):
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         """The user saved a file of the session's running turn."""
+        ...
+
+    async def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
+        """The user saved such a file on top of changes that may not be recorded yet; `turn_saved` follows."""
         ...
 
     async def turns_seen(self) -> None:

@@ -1,0 +1,51 @@
+"""A save on top of an agent's change that is being noted is in the journal at once: the sidecar may end before the change is noted, and then the save."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sidecar.journal.turns import SavedOver
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
+from tests.workspace.test_behind import CHANGED, Turn, opened, play
+from tests.workspace.test_whose import runs
+from tests.workspace.test_whose_between import Slow
+
+
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("noted", [True, False], ids=["while it is noted", "long before"])
+def test_a_save(tmp_path: Path, custom: bool, noted: bool) -> None:
+    journal = Slow()
+    mine = CHANGED.replace("one", "mine")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        def saves() -> None:
+            editor.replaces("a.txt", "one", "mine")
+            assert editor.saves("a.txt") or editor.overwrites("a.txt")
+
+        async def meanwhile() -> None:
+            editor.model.reload(editor.uri("a.txt"))
+            tick()
+            saves()
+            await asyncio.sleep(0.1)
+            over = SavedOver(CHANGED, mine)
+            assert list(journal.turn_savings.values()) == [over]
+            assert "failed" not in journal.states.values()
+            assert "done" not in journal.states.values()
+
+        if noted:
+            journal.then = meanwhile
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(4)
+        if not noted:
+            saves()
+            await asyncio.sleep(3)
+            assert not journal.turn_savings
+        ((_, image),) = journal.turn_saves.items()
+        assert image.text == mine
+
+    play(tmp_path, VSCODE, script, before=opened, journal=journal, custom=custom)
