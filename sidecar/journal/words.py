@@ -1,4 +1,5 @@
-"""Errors from sqlite and the system in words: what is wrong with the journal, and what to do about it."""
+"""Errors from sqlite and the system in words: what is wrong with the journal, and what to do about it. No command is named: agents read this, and so
+do users of an editor's extension, which installs none."""
 
 from __future__ import annotations
 
@@ -6,8 +7,6 @@ import errno
 import sqlite3
 
 from sidecar.journal.entry import JournalFailed, JournalLocked
-
-PURGE = "`acp-sidecar changes --purge`"
 
 
 def is_damaged(error: BaseException) -> bool:
@@ -39,9 +38,9 @@ def explained(error: BaseException) -> JournalFailed:
 def _sqlite_words(error: sqlite3.Error) -> str:
     match _code(error):
         case sqlite3.SQLITE_FULL:
-            return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
+            return "the disk with the journal is full; free some space"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
-            return "the journal's file cannot be written to; look at its permissions (`acp-sidecar doctor`)"
+            return "the journal's file cannot be written to; look at its permissions"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return "the journal's file is damaged"
         case sqlite3.SQLITE_TOOBIG:
@@ -54,9 +53,9 @@ def _sqlite_words(error: sqlite3.Error) -> str:
 
 def _system_words(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
+        return "the disk with the journal is full; free some space"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "the journal's folder cannot be written to; look at its permissions (`acp-sidecar doctor`)"
+        return "the journal's folder cannot be written to; look at its permissions"
     return "the journal's folder cannot be used" + (f" ({error.strerror})" if error.strerror else "")
 
 

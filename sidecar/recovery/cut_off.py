@@ -152,11 +152,11 @@ def sentences(cut: CutOff, seen: Look) -> list[str]:
     for paths, words in (
         (
             [one.entry.path for one in seen.found if one.sure],
-            f"changed by {agent} in a turn that was interrupted; `acp-sidecar changes` lists it",
+            f"changed by {agent} in a turn that was interrupted; that is under review",
         ),
         (
             [one.entry.path for one in seen.found if not one.sure],
-            f"changed during or after an interrupted turn of {agent}, perhaps not by it; `acp-sidecar changes` has the earlier text",
+            f"changed during or after an interrupted turn of {agent}, perhaps not by it; the journal has the earlier text",
         ),
         (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
     ):

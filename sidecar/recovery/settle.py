@@ -65,7 +65,7 @@ def settle(store: Store) -> list[str]:
 def sentences(verdicts: Sequence[Verdict]) -> list[str]:
     told = [verdict.sentence for verdict in verdicts[:TOLD]]
     if len(verdicts) > TOLD:
-        told.append(f"{len(verdicts) - TOLD} more writes were interrupted; see `acp-sidecar changes`.")
+        told.append(f"{len(verdicts) - TOLD} more writes were interrupted.")
     return told
 
 
@@ -130,8 +130,7 @@ def _compared(entry: Recorded, texts: Texts, now: str | None) -> Verdict:
     return _verdict(
         entry,
         "unknown",
-        "and the file has neither the earlier nor the new text; "
-        f"`acp-sidecar changes --diff {entry.short}` shows both.",
+        "and the file has neither the earlier nor the new text; the journal has both.",
     )
 
 
