@@ -56,6 +56,7 @@ from sidecar.workspace.review.applying import Applier
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.resolving import Resolver, Take
 from sidecar.workspace.review.review import Review
+from sidecar.workspace.review.unsaved import Unsaved
 from sidecar.workspace.sessions.agent_tools import AgentTools
 from sidecar.workspace.sessions.audience import Audience, Listener
 from sidecar.workspace.sessions.commands import Commands
@@ -195,6 +196,7 @@ class Workspace:
             self._prompting.disk_readers.turn_ended,
             self._quiet.turn_ended,
         ]
+        self._unsaved = Unsaved(self.state, journal, tasks)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door, keeper)
 
     # The editor's side
@@ -214,6 +216,7 @@ class Workspace:
         if closing is not None:
             self._behind.closed(closing, self.conflicts.on_disk(closing))
             self.conflicts.ended(closing, "closed")
+            self._unsaved.closed(closing)
         if tracked is None:
             return
         text = tracked.document.snapshot()

@@ -30,7 +30,7 @@ from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
-from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps, writes
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
@@ -175,7 +175,8 @@ class Applier:
 
     async def _edit(self, ticket: Ticket, tracked: Tracked, change: Change) -> ApplyResult:
         was_user_dirty = tracked.is_user_dirty()
-        result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
+        revert = _Revert(self._state, self._journal, change)
+        result = await self._door.edit(tracked, revert, ticket)
         match result:
             case Stop():
                 if result.end.result == "applied":  # it is out of the text already, and stays so
@@ -188,6 +189,8 @@ class Applier:
                 if reviewed is not None:
                     await self._keeper.as_told(reviewed)
                 saved = await self._buffers.settle(tracked, was_user_dirty)
+                if not saved.saved and revert.made is not None:
+                    tracked.takes_back(revert.made)
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
                 return ApplyResult(
@@ -215,6 +218,8 @@ class _Revert(Intent[ApplyResult]):
         self._reviewed: Reviewed | None = None
         self._hunks: tuple[Hunk, ...] = ()
         self._text = Text.of("")
+        self.made: TakenBack | None = None
+        """Once it has landed."""
 
     def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
         document = tracked.document
@@ -242,6 +247,7 @@ class _Revert(Intent[ApplyResult]):
         self._reviewed = self._state.ledgers.get(uri)
         self._hunks = () if self._reviewed is None else self._reviewed.ledger.hunks
         self._text = tracked.document.snapshot()
+        self.made = TakenBack(self._text, Text.of(planned.changes.apply(self._text)))
 
         def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             reviewed = self._state.ledgers.get(uri)

@@ -26,7 +26,7 @@ from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
-from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.state.state import State
 
@@ -216,7 +216,9 @@ class Rejecter:
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
                 emptied = intent.emptied(result.tracked)
-                await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
+                saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
+                if not saved.saved and not emptied:
+                    tracked.takes_back(intent.made())
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
                 return Rejected(
@@ -283,6 +285,11 @@ class _Rejection(Intent[Rejected]):
         hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in hunks)
         self._rejection = replace(self._rejection, changes=planned.changes, hunks=hunks)
         return self._rejection
+
+    def made(self) -> TakenBack:
+        """Once it has landed."""
+        assert self._rejection is not None, "planned first"
+        return TakenBack(self._before, Text.of(self._rejection.changes.apply(self._before)))
 
     def emptied(self, tracked: Tracked) -> bool:
         """Once it has landed: whether nothing is left in the document."""

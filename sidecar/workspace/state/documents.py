@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import anyio
 
@@ -27,6 +28,17 @@ from sidecar.workspace.state.watch import News, Watch
 
 Landing = Callable[[Text, ChangeSet, Text], None]
 """What to call when an edit was seen in its document: (the text before, the changes, the text after)."""
+
+
+MAX_TAKEN_BACK = 32
+"""How many rejections of one document are remembered that are not saved; the newest ones."""
+
+
+class TakenBack(NamedTuple):
+    """The text of a document before and after the user took agents' work back in it; raw."""
+
+    before: Text
+    after: Text
 
 
 @dataclass(slots=True)
@@ -84,6 +96,8 @@ class Tracked:
     """The author of the newest write for an agent."""
     review_when_opened: ReviewThen | None = None
     """What was under review when the document was opened."""
+    taken_back: list[TakenBack] = field(default_factory=list[TakenBack])
+    """What the user took back in it that is not saved, oldest first."""
     counted: Kept | None = None
     """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0
@@ -117,6 +131,10 @@ class Tracked:
             self.history.users_edit()
         if self.not_an_agents is not None:
             self.not_an_agents(self, edit, length, before)
+
+    def takes_back(self, made: TakenBack) -> None:
+        """The user has taken agents' work back in it, which was not saved."""
+        self.taken_back = [*self.taken_back[1 - MAX_TAKEN_BACK :], made]
 
     def closes(self) -> None:
         """The editor closed it."""
@@ -215,6 +233,7 @@ class Tracked:
         if by_editor and self.disk is not None:
             self.disk.saved_was(self.document.uri, text)
             self.saved, self.stat = self.kept(text), stat
+            self.taken_back.clear()
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)

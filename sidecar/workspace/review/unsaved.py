@@ -1,0 +1,96 @@
+"""Unsaved: what the user took back in a document with other unsaved work is not saved with that, so the file still says it. It is made in the file, too,
+when the document is closed without being saved: it would come back otherwise.
+
+Before that, writing the file would make the user's next save a question of the editor's. Agents that read the disk have the document saved before they read.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sidecar.core.merge import Conflict, merge
+from sidecar.core.normal import Normal, normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Decoded, Resolved, Stat
+from sidecar.journal.entry import JournalFailed
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.review.rejection import entry
+from sidecar.workspace.state.documents import TakenBack, Tracked
+from sidecar.workspace.state.state import State
+
+WAIT_SECONDS = 2.0
+"""How long to wait for a write of the file that is under way. If it takes longer, what was taken back is under review again."""
+
+
+class Unsaved:
+    """Of one workspace."""
+
+    def __init__(self, state: State, journal: Journal, tasks: Background) -> None:
+        self._state = state
+        self._journal = journal
+        self._tasks = tasks
+
+    def closed(self, tracked: Tracked) -> None:
+        """The user closed the document."""
+        said = tracked.text()
+        left = [
+            one for one in tracked.taken_back if _without(one, said) == said
+        ]  # what they undid, they want
+        if left and not tracked.is_clean():
+            self._tasks.start_soon(self._put_back, tracked.document.uri, left)
+
+    async def _put_back(self, uri: DocumentUri, taken_back: list[TakenBack]) -> None:
+        path, storage = to_path(uri), self._state.storage
+        if path is None:
+            return
+        ticket = self._state.queues.take("", path, storage.order_key, "write")
+        try:
+            if not await ticket.turn(WAIT_SECONDS) or self._state.documents.get(uri) is not None:
+                return  # it is open again, with what the file says
+            roots = storage.roots([os.path.dirname(path)])
+            if isinstance(roots, Refusal):
+                return
+            with roots:
+                file = storage.resolve(roots, path, "write")
+                if not isinstance(file, Resolved):
+                    return
+                with file:
+                    decoded = await storage.read(file)
+                    if not isinstance(decoded, Refusal):
+                        await self._put(uri, path, file.stat, decoded, taken_back)
+        finally:
+            ticket.release()
+
+    async def _put(
+        self, uri: DocumentUri, path: str, stat: Stat, decoded: Decoded, taken_back: list[TakenBack]
+    ) -> None:
+        text = decoded.text
+        for one in taken_back:
+            text = _without(one, text)
+        data = self._state.storage.encode(text, decoded, path)
+        if text == decoded.text or isinstance(data, Refusal):
+            return
+        made = entry(path, decoded.text, text, "disk", decoded.encoding, decoded.bom)
+        try:
+            entry_id = await self._journal.begin(made)
+        except JournalFailed:
+            return  # it is under review again
+        saved = await self._state.storage.put(path, stat, data)
+        await self._journal.finish(entry_id, "failed" if isinstance(saved, Refusal) else "done")
+        if isinstance(saved, Refusal):
+            return
+        self._state.documents.disk.taken_back(uri, text)
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)
+
+
+def _without(one: TakenBack, text: str) -> str:
+    """`text` (raw) once that is taken back in it, too; as it is, where others have worked there."""
+    now = Normal(text)
+    merged = merge(normal(str(one.before)), now.text, normal(str(one.after)))
+    return text if isinstance(merged, Conflict) else now.changes_in_raw(merged.changes).apply(text)

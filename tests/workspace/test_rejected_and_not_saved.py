@@ -1,0 +1,92 @@
+"""What is rejected in a document with unsaved work of the user's is not saved, and the file still says it: what becomes of that."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sidecar.workspace.review.applying import Change, Step
+from sidecar.workspace.review.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
+from tests.workspace.test_whose import reject_all, rows, runs
+
+MINE = BASE.replace("one", "mine")
+either = pytest.mark.parametrize("custom", [True, False])
+
+
+@either
+def test_emptied_and_filled_where_the_user_has_unsaved_work(tmp_path: Path, custom: bool) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.looks_at_disk()
+        await asyncio.sleep(0.3)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        editor.looks_at_disk()
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [(str(r["oldText"]).strip(), str(r["newText"]).strip()) for r in rows(bench)] == [
+            ("four", "FOUR")
+        ]
+        assert editor.text("a.txt") == CHANGED.replace("one", "mine")
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, VSCODE, script, before=opened_and_typed, after=after, custom=custom)
+
+
+@either
+@pytest.mark.parametrize("by", ["its command", "us"])
+@pytest.mark.parametrize("door", ["reject", "revert"])
+@pytest.mark.parametrize("ends", ["closes", "saves", "takes it back and closes", "closes and opens"])
+def test_it_is_made_in_the_file_once_that_is_closed(
+    tmp_path: Path, custom: bool, by: str, door: str, ends: str
+) -> None:
+    """Not before: the user's next save would be a question."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if by == "us":
+            await turn.bench.read("a.txt", session=turn.session)
+            await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        else:
+            await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(3)
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(3)
+        editor.replaces("a.txt", "one", "mine")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        path = tmp_path / "a.txt"
+        if door == "reject":
+            await reject_all(bench)
+        else:
+            change = Change(str(path), (Step(CHANGED, BASE),), "revert")
+            assert (await bench.workspace.applier.apply(change)).result == "applied"
+        assert (editor.text("a.txt"), path.read_text()) == (MINE, CHANGED)
+        if ends == "saves":
+            assert editor.saves("a.txt")
+        elif ends == "takes it back and closes":
+            editor.undoes("a.txt")
+        await asyncio.sleep(1)
+        editor.closes("a.txt")
+        if ends == "closes and opens":
+            editor.opens("a.txt")
+        await asyncio.sleep(3)
+        stays = ends in ("takes it back and closes", "closes and opens")
+        assert path.read_text() == {"saves": MINE, "closes": BASE}.get(ends, CHANGED)
+        assert len(await bench.workspace.review.listed(Selector())) == (1 if stays else 0)
+        await reject_all(bench)
+        said = editor.text("a.txt") if ends == "closes and opens" else path.read_text()
+        assert said == (MINE if ends == "saves" else BASE)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
