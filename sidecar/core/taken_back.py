@@ -41,24 +41,13 @@ def without_gone(write: Write, gone: Sequence[Write]) -> Write:
         if without is None:
             without = older[0] if older[1] is None else None
         elif _has(without, older):
-            without = None if older[0] is None or older[1] is None else _less(without, older[1], older[0])
+            without = None if older[0] is None or older[1] is None else less(without, older[1], older[0])
     if before is None or without is None or after is None:
         return without, after
-    return without, _less(after, before, without)
+    return without, less(after, before, without)
 
 
-def _has(text: str, write: Write) -> bool:
-    """Whether what the write made is in `text`."""
-    before, after = write
-    if before is None or after is None:
-        return after is not None and _same(
-            text, after
-        )  # else others have worked in the file, which is theirs, too
-    merged = merge(normal(before), normal(text), normal(after))
-    return not isinstance(merged, Conflict) and merged.changes.is_empty
-
-
-def _less(text: str, after: str, before: str) -> str:
+def less(text: str, after: str, before: str) -> str:
     """`text` (raw) without what led from `before` to `after`; as it is, where others have replaced that."""
     if text == after:
         return before
@@ -76,6 +65,17 @@ def joined(writes: Sequence[Write]) -> list[Write]:
         else:
             runs.append((before, after))
     return runs
+
+
+def _has(text: str, write: Write) -> bool:
+    """Whether what the write made is in `text`."""
+    before, after = write
+    if before is None or after is None:
+        return after is not None and _same(
+            text, after
+        )  # else others have worked in the file, which is theirs, too
+    merged = merge(normal(before), normal(text), normal(after))
+    return not isinstance(merged, Conflict) and merged.changes.is_empty
 
 
 def _says(text: str | None, current: str | None) -> bool:

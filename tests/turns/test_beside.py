@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.file_time import tick
-from tests.support.workspaces import a_workspace
+from tests.support.workspaces import Bench, a_workspace
 from tests.turns.doors import CommandLine, quick_folder
 from tests.turns.journals import SlowJournal
 from tests.workspace.test_behind import BASE, CHANGED, Agent, Turn
@@ -25,7 +26,7 @@ from tests.workspace.test_behind import BASE, CHANGED, Agent, Turn
 def test_a_file_that_is_open(tmp_path: Path, does: str, typed: str, extension: bool) -> None:
     """What an editor without our extension was given as an edit is unsaved there; a save would bring the agent's work back."""
     folder = tmp_path.resolve()
-    path = folder / "a.txt"
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
 
     async def works(turn: Turn) -> None:
         for step in ("writes it", does):
@@ -44,28 +45,102 @@ def test_a_file_that_is_open(tmp_path: Path, does: str, typed: str, extension: b
                 editor.replaces("a.txt", "one", typed)
             await asyncio.sleep(1)
 
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        said = await command_line.revert_beside(bench.workspace, "--session", bench.session)
+        assert not said.refused
+        editor.sees_on_disk("a.txt")
+        await asyncio.sleep(3)
+        assert (path.read_text(), path.stat().st_mode & 0o777) == (BASE, 0o644)
+        assert editor.text("a.txt") == (BASE.replace("one", typed) if typed else BASE)
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
+@pytest.mark.parametrize("extension", [True, False])
+def test_later_work_is_taken_back_while_an_open_file_is_gone(tmp_path: Path, extension: bool) -> None:
+    """In the document; the file is back without it, once the rest is taken back."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    texts = [CHANGED, CHANGED.replace("FOUR", "VIER").replace("two", "zwei"), None]
+
+    async def works(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        text = texts.pop(0)
+        if text is None:
+            path.unlink()
+        else:
+            turn.puts("a.txt", text)
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(5)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        sessions = [bench.session, await bench.another_session()]
+        for session in (*sessions, bench.session):
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+        for session in reversed(sessions):
+            said = await command_line.revert_beside(bench.workspace, "--session", session)
+            assert not said.refused
+            await asyncio.sleep(3)
+        assert path.read_text() == editor.text("a.txt") == BASE
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
+@pytest.mark.parametrize("seconds", [2, 15])
+def test_what_the_command_line_brings_back_is_nobodys(tmp_path: Path, seconds: float) -> None:
+    """Right after the turn, too: rejecting everything leaves it."""
+    folder = tmp_path.resolve()
+    path = folder / "b.txt"
+    path.write_text(BASE)
+
+    async def works(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        path.unlink()
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(1)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(seconds)
+        assert not (await command_line.revert_beside(bench.workspace, "--session", bench.session)).refused
+        assert path.read_text() == BASE
+        await asyncio.sleep(15)
+        assert await bench.workspace.review.listed(Selector()) == []
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert path.read_text() == BASE
+
+    beside(folder, FakeEditor(VSCODE, folder), works, then)
+
+
+def beside(
+    folder: Path,
+    editor: FakeEditor,
+    works: Callable[[Turn], Awaitable[None]],
+    then: Callable[[Bench, CommandLine], Awaitable[None]],
+) -> None:
+    """The editor with `a.txt` open, an agent that `works` in its turns, and a terminal beside them. `then` uses these, later on."""
+
     async def main(journal_folder: Path) -> None:
         journal, agents = SlowJournal(journal_folder, 0), Agent()
         async with a_workspace(folder, editor, agents, journal=journal) as bench:
             bench.workspace.state.overlay.encoding = editor.capabilities.encoding
             agents.bench, agents.script = bench, works
             editor.attach(bench.workspace.apply)
-            path.write_text(BASE)
-            path.chmod(0o644)
+            (folder / "a.txt").write_text(BASE)
+            (folder / "a.txt").chmod(0o644)
             editor.opens("a.txt")
             await asyncio.sleep(1)
-            await bench.workspace.start_prompt(bench.session, [])[2]
-            await asyncio.sleep(15)
-            command_line = CommandLine(journal_folder, lambda line: None)
-            said = await command_line.revert_beside(bench.workspace, "--session", bench.session)
-            assert not said.refused
-            editor.sees_on_disk("a.txt")
-            await asyncio.sleep(3)
-            assert (path.read_text(), path.stat().st_mode & 0o777) == (BASE, 0o644)
-            assert editor.text("a.txt") == (BASE.replace("one", typed) if typed else BASE)
-            assert await bench.workspace.review.listed(Selector()) == []
+            await then(bench, CommandLine(journal_folder, lambda line: None))
         await journal.close()
 
-    editor = FakeEditor(VSCODE, folder, custom=extension)
     with tempfile.TemporaryDirectory(dir=quick_folder()) as journal_folder:
         run(main(Path(journal_folder)))

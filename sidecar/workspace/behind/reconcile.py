@@ -282,8 +282,8 @@ class Reconciler:
             if newer is None:
                 break
             on_disk, explained = newer, self._files.explained(tracked, newer)
-        was = None
-        if tracked.saved is None and tracked.stat is None and on_disk.text is not None and behind is not None:
+        was, was_gone = None, tracked.saved is None and tracked.stat is None
+        if was_gone and on_disk.text is not None and behind is not None:
             was = await behind.before_it_was_gone(tracked, path)
         before, known = was if tracked.saved is None else str(tracked.saved), tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
@@ -321,8 +321,8 @@ class Reconciler:
             base = tracked.text()  # the editor had taken that from the disk
         elif seen is not None:
             base = seen.taken
-        elif base is None and tracked.before_gone is not None:
-            base = str(tracked.before_gone)  # the file is back: whosever that is, both said this once
+        elif was_gone:
+            base = tracked.before_it_is_back(base)
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since

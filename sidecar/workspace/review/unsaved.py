@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-from sidecar.core.merge import Conflict, merge
-from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
@@ -36,9 +34,7 @@ class Unsaved:
     def closed(self, tracked: Tracked) -> None:
         """The user closed the document."""
         said = tracked.text()
-        left = [
-            one for one in tracked.taken_back if _without(one, said) == said
-        ]  # what they undid, they want
+        left = [one for one in tracked.taken_back if one.out_of(said) == said]  # what they undid, they want
         if left and not tracked.is_clean():
             self._tasks.start_soon(self._put_back, tracked.document.uri, left)
 
@@ -69,7 +65,7 @@ class Unsaved:
     ) -> None:
         text = decoded.text
         for one in taken_back:
-            text = _without(one, text)
+            text = one.out_of(text)
         data = self._state.storage.encode(text, decoded, path)
         if text == decoded.text or isinstance(data, Refusal):
             return
@@ -87,10 +83,3 @@ class Unsaved:
         if reviewed is not None:
             reviewed.seen(Text.of(text))
             self._state.ledgers.moved(reviewed)
-
-
-def _without(one: TakenBack, text: str) -> str:
-    """`text` (raw) once that is taken back in it, too; as it is, where others have worked there."""
-    now = Normal(text)
-    merged = merge(normal(str(one.before)), now.text, normal(str(one.after)))
-    return text if isinstance(merged, Conflict) else now.changes_in_raw(merged.changes).apply(text)

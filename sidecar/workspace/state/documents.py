@@ -18,6 +18,7 @@ from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk, ReviewThen
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
+from sidecar.core.taken_back import less
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
@@ -39,6 +40,10 @@ class TakenBack(NamedTuple):
 
     before: Text
     after: Text
+
+    def out_of(self, text: str) -> str:
+        """`text` (raw) once that is taken back in it, too; as it is, where others have worked there."""
+        return less(text, str(self.before), str(self.after))
 
 
 @dataclass(slots=True)
@@ -151,6 +156,14 @@ class Tracked:
 
     def text(self) -> str:
         return normal(str(self.document.snapshot()))
+
+    def before_it_is_back(self, known: str | None) -> str | None:
+        """What the document and its file, which was gone, have in common (compared form): what the file said before, less what was taken back in the
+        document meanwhile. `known`: what it said, if that is known from elsewhere; None: nobody knows."""
+        text = str(self.before_gone) if known is None and self.before_gone is not None else known
+        for one in self.taken_back if text is not None else ():
+            text = one.out_of(text or "")
+        return text
 
     def says(self, text: str) -> bool:
         """Whether its compared form is `text`."""
