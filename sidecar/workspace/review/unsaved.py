@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 
+import anyio
+
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Resolved, Stat
 from sidecar.journal.entry import JournalFailed
+from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import entry
 from sidecar.workspace.state.documents import TakenBack, Tracked
+from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
@@ -26,26 +30,27 @@ WAIT_SECONDS = 2.0
 class Unsaved:
     """Of one workspace."""
 
-    def __init__(self, state: State, journal: Journal, tasks: Background) -> None:
+    def __init__(self, state: State, reconciler: Reconciler, journal: Journal, tasks: Background) -> None:
         self._state = state
+        self._reconciler = reconciler
         self._journal = journal
         self._tasks = tasks
 
     def closed(self, tracked: Tracked) -> None:
-        """The user closed the document."""
-        said = tracked.text()
+        """The user closed the document. Agents' writes of its file wait until that is put right."""
+        said, path = tracked.text(), to_path(tracked.document.uri)
         left = [one for one in tracked.taken_back if one.out_of(said) == said]  # what they undid, they want
-        if left and not tracked.is_clean():
-            self._tasks.start_soon(self._put_back, tracked.document.uri, left)
+        if left and path is not None and not tracked.is_clean():
+            ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
+            self._tasks.start_soon(self._put_back, tracked.document.uri, path, left, ticket)
 
-    async def _put_back(self, uri: DocumentUri, taken_back: list[TakenBack]) -> None:
-        path, storage = to_path(uri), self._state.storage
-        if path is None:
-            return
-        ticket = self._state.queues.take("", path, storage.order_key, "write")
+    async def _put_back(
+        self, uri: DocumentUri, path: str, taken_back: list[TakenBack], ticket: Ticket
+    ) -> None:
+        storage = self._state.storage
         try:
-            if not await ticket.turn(WAIT_SECONDS) or self._state.documents.get(uri) is not None:
-                return  # it is open again, with what the file says
+            if not await ticket.turn(WAIT_SECONDS) or await self._is_unsaved_again(uri, taken_back):
+                return
             roots = storage.roots([os.path.dirname(path)])
             if isinstance(roots, Refusal):
                 return
@@ -59,6 +64,21 @@ class Unsaved:
                         await self._put(uri, path, file.stat, decoded, taken_back)
         finally:
             ticket.release()
+        again = self._state.documents.get(uri)
+        if again is not None:
+            await self._reconciler.look(again)
+
+    async def _is_unsaved_again(self, uri: DocumentUri, taken_back: list[TakenBack]) -> bool:
+        """A reload may be told as a closing and an opening. Who opens the file anew, with what it says, does not want what they rejected."""
+        again = self._state.documents.get(uri)
+        if again is None:
+            return False
+        with anyio.move_on_after(WAIT_SECONDS):
+            await again.observed.wait()
+        if again.is_clean():
+            return False
+        again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
+        return True
 
     async def _put(
         self, uri: DocumentUri, path: str, stat: Stat, decoded: Decoded, taken_back: list[TakenBack]
@@ -80,6 +100,6 @@ class Unsaved:
             return
         self._state.documents.disk.taken_back(uri, text)
         reviewed = self._state.ledgers.get(uri)
-        if reviewed is not None:
+        if reviewed is not None and not reviewed.live:
             reviewed.seen(Text.of(text))
             self._state.ledgers.moved(reviewed)

@@ -16,9 +16,9 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.inflight import InFlight, Others, Ours, Phase
 from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk, ReviewThen
+from sidecar.core.made_too import made_too
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
-from sidecar.core.taken_back import less
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
@@ -40,10 +40,12 @@ class TakenBack(NamedTuple):
 
     before: Text
     after: Text
+    at: int = 0
+    """The number (of its history) of what the document said then."""
 
     def out_of(self, text: str) -> str:
-        """`text` (raw) once that is taken back in it, too; as it is, where others have worked there."""
-        return less(text, str(self.before), str(self.after))
+        """`text` (raw) once that is taken back in it, too; as it is, where others have worked in the same place."""
+        return made_too(str(self.before), str(self.after), text)
 
 
 @dataclass(slots=True)
@@ -139,7 +141,8 @@ class Tracked:
 
     def takes_back(self, made: TakenBack) -> None:
         """The user has taken agents' work back in it, which was not saved."""
-        self.taken_back = [*self.taken_back[1 - MAX_TAKEN_BACK :], made]
+        newest = [*self.taken_back, made._replace(at=self.history.newest)]
+        self.taken_back = newest[-MAX_TAKEN_BACK:]
 
     def closes(self) -> None:
         """The editor closed it."""
@@ -246,7 +249,7 @@ class Tracked:
         if by_editor and self.disk is not None:
             self.disk.saved_was(self.document.uri, text)
             self.saved, self.stat = self.kept(text), stat
-            self.taken_back.clear()
+            self.taken_back = [one for one in self.taken_back if one.at > number]
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)

@@ -81,6 +81,11 @@ class SaveHistory:
             del self._times[:MAX_TIMES]
 
     @property
+    def newest(self) -> int:
+        """The number of what the document says now."""
+        return self._past.newest
+
+    @property
     def edited_at(self) -> int:
         """When it was edited last, or opened."""
         return self._times[-1] if self._times else self.opened_at
