@@ -32,12 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _lsp(arguments: argparse.Namespace) -> int:
+    from sidecar.lasting import lasting
     from sidecar.lsp.announcement import announce
     from sidecar.lsp.main import run
 
     def graph():  # imported late, see below
         # After the editor has its answer to `initialize`: this imports pygls and what agents need.
-        from sidecar.connection import build
+        with lasting():
+            from sidecar.connection import build
 
         return build()
 

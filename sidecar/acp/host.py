@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import functools
-import gc
 import importlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.service import AnyService
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
+from sidecar.lasting import lasting
 from sidecar.workspace.ports.ports import AgentFailed
 
 if TYPE_CHECKING:  # importing it imports the SDK
@@ -41,14 +41,8 @@ async def load_sdk() -> None:
 
 @functools.cache
 def _import_sdk() -> None:
-    """Tells the garbage collector that the imported modules stay: walking over all that is loaded takes 50 ms each time, during
-    which no editor gets an answer."""
-    gc.disable()
-    try:
+    with lasting():
         importlib.import_module("sidecar.acp.client")
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 class Ending(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, TextIO
 
+from sidecar.lasting import lasting
 from sidecar.lsp import announcement
 from sidecar.lsp.greeting import Announce, greet
 from sidecar.lsp.stdio import claim
@@ -49,7 +50,7 @@ def run(
 
     from sidecar.lsp.kept_code import kept_code
 
-    with kept_code():
+    with lasting(), kept_code():
         from sidecar.lsp.server import serve
 
     return anyio.run(serve, stdin, stdout, build, greeting)
