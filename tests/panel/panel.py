@@ -52,6 +52,8 @@ class Site:
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
+                # the browser then keeps the compiled script, too
+                self.send_header("Cache-Control", "max-age=3600")
                 self.end_headers()
                 self.wfile.write(body)
 
