@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sidecar.lasting import lasting
 from tests.support import tools
 
 settings.register_profile(
@@ -22,6 +23,7 @@ settings.load_profile("default")
 if sys.platform == "win32":  # the workbench is installed on Linux only, and its harness is made of Unix parts
     collect_ignore = ["vscode"]
 
+HERE = Path(__file__).parent
 MARKERS = {
     "e2e": [pytest.mark.e2e],
     "panel": [pytest.mark.e2e, pytest.mark.browser],
@@ -51,12 +53,16 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    with lasting():  # ten thousand tests, which the garbage collector would walk over again and again
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    for folder, markers in MARKERS.items():
-        for item in items:
-            if item.path.is_relative_to(Path(__file__).parent / folder):
-                for marker in markers:
-                    item.add_marker(marker)
+    for item in items:
+        for marker in MARKERS.get(item.path.parts[len(HERE.parts)], ()):
+            item.add_marker(marker)
     # Quick ones first: a failure in them makes waiting for editors pointless
     items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
     if not config.getoption("markexpr"):

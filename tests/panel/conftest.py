@@ -19,7 +19,7 @@ _BROWSER = Browser()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if HERE not in item.path.parents:
+    if item.path.parent != HERE:
         return (yield)
     with _BROWSER.entered():
         return (yield)

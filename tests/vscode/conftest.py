@@ -36,14 +36,14 @@ _WINDOWS: list[Window] = []
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+        if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
             # several limited waits, and perhaps the start of a code-server and a window, on a busy machine
             item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if HERE not in item.path.parents:
+    if item.path.parent != HERE:
         return (yield)
     with _BROWSER.entered():
         return (yield)
@@ -52,7 +52,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if HERE in item.path.parents and report.when == "call" and report.failed:
+    if item.path.parent == HERE and report.when == "call" and report.failed:
         item.stash[FAILED] = True
         for number, window in enumerate(_WINDOWS):
             name = re.sub(r"[^\w.-]+", "_", f"{item.path.stem}-{item.name}-{number}")
