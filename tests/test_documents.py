@@ -54,3 +54,32 @@ def test_a_broken_link_is_reported(tmp_path: Path) -> None:
 
 def test_readme_has_at_most_150_lines() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_readme_opens_with_what_it_does_a_picture_install_and_first_use() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = [*re.findall(r"^(?:## .+|!\[)", text, re.MULTILINE)][:4]
+    assert first == ["![", "## Try it", "## Install", "## First use"]
+
+
+CITED = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.md)\b")
+NOT_OURS = {"AGENTS.md"}
+"""Pages that other programs read, in the user's folders."""
+
+
+def test_a_page_that_code_cites_is_there() -> None:
+    """Whoever reads a module's reasons can read what they rest on, in this repository."""
+    cited = {
+        (name, path.relative_to(ROOT).as_posix())
+        for folder, kinds in {
+            "sidecar": (".py",),
+            "scripts": (".py", ".sh"),
+            "editor-extension/src": (".ts", ".tsx"),
+        }.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in kinds
+        for name in CITED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len({name for name, _ in cited}) > 5
+    gone = [one for one in sorted(cited) if one[0] not in NOT_OURS and not (ROOT / one[0]).is_file()]
+    assert gone == []

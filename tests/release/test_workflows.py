@@ -1,4 +1,4 @@
-"""The workflows: every action is pinned, no secret is stored, and nobody publishes alone."""
+"""The workflows: every action is pinned, no secret is stored, nobody publishes alone, and the tests are run in parts."""
 
 from __future__ import annotations
 
@@ -43,3 +43,26 @@ def test_only_the_job_that_a_second_person_approves_publishes() -> None:
     assert "contents: write" not in release["build"]
     assert "make release" in release["build"]
     assert "make " not in release["publish"], "what was approved is published, not built again"
+
+
+def test_the_browsers_tests_are_a_job_of_their_own_with_the_tools_of_the_last_run() -> None:
+    editors = jobs(WORKFLOWS["ci.yml"])["editors"]
+    assert re.search(r"^        part: \[browser, rest\]$", editors, re.MULTILINE)
+    assert "run: bash .ci/run PART=${{ matrix.part }}" in editors
+    kept = editors.partition("uses: actions/cache@")[2].partition("run: bash .ci/run")[0]
+    assert "path: .cache/tools\n" in kept
+    assert "hashFiles('scripts/tools/**')" in kept, "other versions are another cache"
+
+
+def test_what_ci_runs_is_what_a_person_runs_and_names_the_ten_slowest() -> None:
+    (command,) = re.findall(r"^time (.+)$", (ROOT / ".ci/run").read_text("utf-8"), re.MULTILINE)
+    assert command.startswith("make test ")
+    assert "--durations=10 " in command
+    assert '"$@"' in command, "a part of it can be asked for"
+
+
+def test_the_two_parts_leave_out_nothing() -> None:
+    """What each part selects, by the markers of a test; both leave out what is run by hand."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    parts = dict(re.findall(r'^PARTS_(\w+) := -m "(.+)"$', makefile, re.MULTILINE))
+    assert parts == {"browser": "browser and $(BY_HAND)", "rest": "not browser and $(BY_HAND)"}
