@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -96,7 +95,10 @@ def test_a_folder_with_something_mounted_in_it_is_not_removed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], mounted: bool
 ) -> None:
     monkeypatch.setattr(fresh, "CACHE", tmp_path)
-    points: Any = lambda folder: [f"{folder}/system/dev"] if mounted else []
+
+    def points(folder: Path) -> list[str]:
+        return [f"{folder}/system/dev"] if mounted else []
+
     monkeypatch.setattr(fresh, "mounted_beneath", points)
     with fresh.place(None) as folder:
         (folder / "system").mkdir()
