@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from sidecar.alone import Alone, alone
+from sidecar.core.kept_hunks import AsJson
+from sidecar.core.text import Text
 from sidecar.journal import SqliteJournal
 from sidecar.workspace.review.review import Selector
 from tests.support.workspaces import a_workspace
@@ -74,7 +76,7 @@ async def test_earlier_changes_stay_under_review(
     """Of another agent's process, and of one that works at the same time."""
     save = SqliteJournal.save_ledger
 
-    async def saved(self: SqliteJournal, uri: str, text: str, hunks: bytes) -> None:
+    async def saved(self: SqliteJournal, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await asyncio.sleep(seconds)
         await save(self, uri, text, hunks)
 

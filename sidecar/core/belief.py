@@ -77,6 +77,11 @@ class _Belief:
     own: Own | None = None
     """The agent's own write that this goes back to."""
 
+    @property
+    def length(self) -> int:
+        """Code points, as it is kept."""
+        return len(self.text.text if isinstance(self.text, Kept) else self.text)
+
     def compared(self) -> str:
         whole = str(self.text)
         if isinstance(self.text, Kept):
@@ -210,15 +215,24 @@ class Beliefs:
         _settle(entry, until)
         return None if entry.belief is None else entry.belief.own
 
-    def written(self, session: str) -> list[tuple[DocumentUri, str]]:
-        """What this session believes of the documents that it has changed itself, in the compared form."""
-        found: list[tuple[DocumentUri, str]] = []
+    def written(self, session: str) -> list[DocumentUri]:
+        """The documents that this session has changed itself, and believes something of."""
+        found: list[DocumentUri] = []
         for (known, uri), entry in self._entries.items():
             if known == session and entry.wrote:
                 _settle(entry)
                 if entry.belief is not None:
-                    found.append((uri, entry.belief.compared()))
+                    found.append(uri)
         return found
+
+    def believed(self, session: str, uri: DocumentUri, most: int) -> str | None:
+        """What this session believes of a document, in the compared form; None when it believes nothing, or more than so many code points."""
+        entry = self._entries.get((session, uri))
+        if entry is None:
+            return None
+        _settle(entry)
+        belief = entry.belief
+        return None if belief is None or belief.length > most else belief.compared()
 
     def candidates(
         self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None

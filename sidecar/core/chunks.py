@@ -25,14 +25,30 @@ def divide(text: str) -> list[str]:
     out: list[str] = []
     start = 0
     while len(text) - start > MAXIMUM:
-        limit = start + TARGET
-        end = text.rfind("\n", start, limit) + 1 or text.rfind("\r", start, limit) + 1 or limit
-        if text[end - 1] == "\r" and text[end] == "\n":
-            end += 1
+        end = _chunk_end(text, start)
         out.append(text[start:end])
         start = end
     out.append(text[start:] if start else text)
     return out
+
+
+def divide_between(head: str, text: str, tail: str) -> list[str]:
+    """`head + text + tail` in chunks. A long `text` is not copied to put them together."""
+    if len(text) <= 4 * MAXIMUM:
+        return divide(head + text + tail)
+    start = _chunk_end(text, 0)
+    out = divide(head + text[:start])
+    while len(text) - start > MAXIMUM:
+        end = _chunk_end(text, start)
+        out.append(text[start:end])
+        start = end
+    return out + divide(text[start:] + tail)
+
+
+def _chunk_end(text: str, start: int) -> int:
+    limit = start + TARGET
+    end = text.rfind("\n", start, limit) + 1 or text.rfind("\r", start, limit) + 1 or limit
+    return end + 1 if text[end - 1] == "\r" and text[end] == "\n" else end
 
 
 def terminators(text: str) -> int:
@@ -69,6 +85,27 @@ def common_suffix(one: str, other: str) -> int:
         same = one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]
         low, high = (middle, high) if same else (low, middle - 1)
     return low
+
+
+def same_pieces(one: list[str], other: list[str]) -> bool:
+    """Whether two lists of pieces are one text, cut at different places. Nothing is joined."""
+    i = j = in_one = in_other = 0
+    while i < len(one) and j < len(other):
+        a, b = one[i], other[j]
+        size = min(len(a) - in_one, len(b) - in_other)
+        if size == len(a) - in_one:
+            same = b.startswith(a[in_one:] if in_one else a, in_other)
+        else:
+            same = a.startswith(b[in_other:] if in_other else b, in_one)
+        if not same:
+            return False
+        in_one += size
+        in_other += size
+        if in_one == len(a):
+            i, in_one = i + 1, 0
+        if in_other == len(b):
+            j, in_other = j + 1, 0
+    return not any(one[i:]) and not any(other[j:])
 
 
 class ChunkIndex:

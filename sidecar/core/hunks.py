@@ -30,7 +30,8 @@ _NEEDLE = 96
 """Code points of a piece that is searched for in the other text: long enough to be rare, and shorter than most blocks."""
 _FARTHEST = 1 << 20
 """How far after a difference such a piece is taken, at most."""
-_MOST_LINES = 750_000
+_MOST_LINES = 200_000
+"""Of both texts together, that are compared one by one: their strings take several times their characters."""
 _WORK = 400_000
 """align.py's steps; with _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
 
@@ -203,12 +204,22 @@ def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list
         if old.count("\n", i, i_end) + new.count("\n", j, j_end) > _MOST_LINES:
             return [hunk]
         budget = Budget(max(budget.left, _WORK // 2))
-    a, b = grain.cut(old[i:i_end]), grain.cut(new[j:j_end])
+    a, b = _cut(old, i, i_end, grain), _cut(new, j, j_end, grain)
     runs = align(a, b, budget)
     if not runs:
         return [hunk]
     hunks = without_crumbs(old, _between(a, b, runs, i, j), 16, max)
     return [*hunks, Hunk(i_end, i_end, j_end, j_end)]
+
+
+def _cut(text: str, start: int, end: int, grain: Grain) -> list[str]:
+    """The tokens of text[start:end], which is not copied as a whole if they are lines."""
+    tokens: list[str] = []
+    while grain.by_line and end - start > 2 * _BLOCK:
+        stop = _next_line(text, start + _BLOCK, end)
+        tokens += grain.cut(text[start:stop])
+        start = stop
+    return tokens + grain.cut(text[start:end])
 
 
 def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j: int) -> list[Hunk]:

@@ -7,7 +7,7 @@ file; in chunks, what is equal is there once.
 from __future__ import annotations
 
 from sidecar.core.normal import BOM, normal
-from sidecar.core.text import Encoding, Rope, Text
+from sidecar.core.text import Text, sharing
 
 
 class Kept:
@@ -28,13 +28,7 @@ class Kept:
             if like == compared:
                 return like
             like = like.text
-        if like.says(compared):
-            return Kept(like)
-        if 2 * len(like) < len(compared):
-            return Kept(Text.of(compared))  # most of it is new
-        rope = Rope.of(like)
-        rope.apply(None, compared, Encoding.UTF_32)
-        return Kept(rope.snapshot())
+        return Kept(sharing(compared, like))
 
     @staticmethod
     def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:

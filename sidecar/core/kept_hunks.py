@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from json.encoder import encode_basestring
 from typing import Any
 
 from sidecar.core.change import changes_as_steps
@@ -11,34 +12,63 @@ from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.text import Text
 
+_PIECE = 64 * 1024
+"""Characters, or bytes."""
+
+
+class AsJson:
+    """Hunks for the journal, in pieces of UTF-8, as often as they are asked for: their texts may be large, and are in memory already."""
+
+    def __init__(self, hunks: Sequence[Hunk]) -> None:
+        self._hunks = hunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces: list[bytes] = []
+        size = 0
+        for piece in self._pieces():
+            pieces.append(piece)
+            size += len(piece)
+            if size > _PIECE:
+                yield b"".join(pieces)
+                pieces, size = [], 0
+        yield b"".join(pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield b"["
+        for number, h in enumerate(self._hunks):
+            head = f'{{"id": {h.id}, "start": {h.start}, "end": {h.end}, "old": '
+            yield (", " * bool(number) + head).encode()
+            yield from _quoted(h.old)
+            yield b', "versions": ['
+            for nth, v in enumerate(h.versions):
+                author = [
+                    v.author.session,
+                    v.author.turn,
+                    v.author.write,
+                    v.author.tool_call,
+                    v.author.created,
+                    v.author.agent,
+                    v.author.aftermath,
+                    v.author.unknown,
+                ]
+                yield (", " * bool(nth) + json.dumps(author)[:-1] + ", ").encode()
+                yield from _quoted(v.text)
+                yield b"]"
+            yield b"]}"
+        yield b"]"
+
+
+def _quoted(text: str) -> Iterator[bytes]:
+    """With lone surrogates as they are, which `json.loads` reads."""
+    yield b'"'
+    for at in range(0, len(text), _PIECE):
+        yield encode_basestring(text[at : at + _PIECE])[1:-1].encode("utf-8", "surrogatepass")
+    yield b'"'
+
 
 def to_json(hunks: Sequence[Hunk]) -> bytes:
-    """Hunks for the journal."""
-    return json.dumps(
-        [
-            {
-                "id": h.id,
-                "start": h.start,
-                "end": h.end,
-                "old": h.old,
-                "versions": [
-                    [
-                        v.author.session,
-                        v.author.turn,
-                        v.author.write,
-                        v.author.tool_call,
-                        v.author.created,
-                        v.author.agent,
-                        v.author.aftermath,
-                        v.author.unknown,
-                        v.text,
-                    ]
-                    for v in h.versions
-                ],
-            }
-            for h in hunks
-        ]
-    ).encode()
+    """The same as a whole."""
+    return b"".join(AsJson(hunks))
 
 
 def from_json(raw: bytes) -> list[Hunk]:

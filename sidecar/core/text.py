@@ -27,11 +27,13 @@ from sidecar.core.chunks import (
     common_prefix,
     common_suffix,
     divide,
+    divide_between,
+    same_pieces,
     terminators,
 )
 from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
 
-__all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget"]
+__all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget", "sharing"]
 
 
 class Position(NamedTuple):
@@ -109,7 +111,9 @@ class Text:
             return NotImplemented
         if self is other:
             return True
-        return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
+        return self._length == other._length and (
+            self._chunks == other._chunks or same_pieces(self._chunks, other._chunks)
+        )
 
     def says(self, text: str) -> bool:
         """Whether the text equals this string; compared without joining the chunks."""
@@ -385,20 +389,24 @@ class Text:
         while end - before > len(chunks[last]):
             before += len(chunks[last])
             last += 1
-        middle = chunks[first][:start] + new + chunks[last][end - before :]
+        head, tail = chunks[first][:start], chunks[last][end - before :]
+        size = len(head) + len(new) + len(tail)
         low, high = first, last + 1
-        if low and (len(middle) < MINIMUM or (middle[0] == "\n" and chunks[low - 1][-1] == "\r")):
+        if low and (size < MINIMUM or ((head or new or tail)[0] == "\n" and chunks[low - 1][-1] == "\r")):
             low -= 1
-            middle = chunks[low] + middle
-        if high < len(chunks) and (len(middle) < MINIMUM or (middle[-1] == "\r" and chunks[high][0] == "\n")):
-            middle += chunks[high]
+            head = chunks[low] + head
+            size += len(chunks[low])
+        if high < len(chunks) and (
+            size < MINIMUM or ((tail or new or head)[-1] == "\r" and chunks[high][0] == "\n")
+        ):
+            tail += chunks[high]
             high += 1
-        fresh = divide(middle)
+        fresh = divide_between(head, new, tail)
         lines = [terminators(chunk) for chunk in fresh]
         if high - low == len(fresh) == 1:
             old = chunks[low]
-            chunks[low] = middle
-            self._changed(low, lines[0] - self._lines[low], len(middle) - len(old), new)
+            chunks[low] = fresh[0]
+            self._changed(low, lines[0] - self._lines[low], len(fresh[0]) - len(old), new)
             return
         self._length += sum(map(len, fresh)) - sum(map(len, chunks[low:high]))
         self._terminators += sum(lines) - sum(self._lines[low:high])
@@ -528,6 +536,17 @@ class Rope:
             new += last
             end += 1
         return start, end, join_surrogates(new)
+
+
+def sharing(text: str, like: Text) -> Text:
+    """The Text of a string, in the chunks of `like` where both begin or end in the same way: what is equal is there once."""
+    if like.says(text):
+        return like
+    if 2 * len(like) < len(text):
+        return Text.of(text)  # most of it is new
+    rope = Rope.of(like)
+    rope.apply(None, text, Encoding.UTF_32)
+    return rope.snapshot()
 
 
 def _line_end(chunk: str, start: int, limit: int) -> int:

@@ -4,9 +4,9 @@ and saves atomically.
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
     folders.py   folder(roots, path) -> canonical path | Refusal: where a command is run
-    codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
+    codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes, Encoded.of(text, …): the same in pieces
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
-    save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
+    save.py      save(resolved, bytes or Encoded, expected), create(missing, bytes or Encoded), check_writable
     remove.py    remove(resolved, expected)
     made_folders.py  the folders that are made for a file, and go with it
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import sys
 
-from sidecar.disk.codec import Decoded, decode, encode
+from sidecar.disk.codec import Decoded, Encoded, decode, encode
 from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
 from sidecar.disk.made_folders import folders_above, missing_folders, remove_empty
@@ -46,6 +46,7 @@ else:
 
 __all__ = [
     "Decoded",
+    "Encoded",
     "Missing",
     "Resolved",
     "Root",

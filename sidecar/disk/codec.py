@@ -7,6 +7,7 @@ Nothing is lost and no line end is translated.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from sidecar.core.refusal import Kind, Refusal
@@ -16,6 +17,9 @@ TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 SNIFF_BYTES = 8192
 """A NUL this near the start makes a file binary: git's own rule (buffer_is_binary looks at the first 8000)."""
+
+_PIECE = 256 * 1024
+"""Characters that are encoded at a time."""
 
 _MARKS: tuple[tuple[bytes, TextEncoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -78,6 +82,39 @@ def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str 
         return Refusal(
             Kind.UNENCODABLE, f"The text cannot be written as {encoding}: {requested}", {"encoding": encoding}
         )
+
+
+class Encoded:
+    """The bytes that `encode` would give, made piece by piece while they are written: a large text is in memory once."""
+
+    def __init__(self, text: str, encoding: str, bom: bytes, size: int) -> None:
+        self._text = text
+        self._encoding = encoding
+        self._bom = bom
+        self._size = size
+
+    @staticmethod
+    def of(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> Encoded | Refusal:
+        """Refused as by `encode`."""
+        size = len(bom)
+        for piece in _pieces(text):
+            data = encode(piece, encoding, requested=requested)
+            if isinstance(data, Refusal):
+                return data
+            size += len(data)
+        return Encoded(text, encoding, bom, size)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._bom
+        for piece in _pieces(self._text):
+            yield piece.encode(self._encoding, "strict")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
 
 
 def undecodable(encoding: str, requested: str) -> Refusal:

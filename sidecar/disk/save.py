@@ -20,6 +20,7 @@ from contextlib import suppress
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import beneath
 from sidecar.disk.beneath import FOLDER, LIST, READ
+from sidecar.disk.codec import Encoded
 from sidecar.disk.metadata import keep
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Missing, Resolved, Stat, read_all
@@ -41,7 +42,9 @@ class _InPlace(Exception):
     """A replacement could not preserve everything that the file has."""
 
 
-def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | None = None) -> Stat | Refusal:
+def save(
+    target: Resolved, content: bytes | Encoded, expected: Stat, *, before: bytes | None = None
+) -> Stat | Refusal:
     """Replaces the content of a file. Returns the file's new state.
 
     `expected`: the state that the plan was made for, usually `target.stat`; CHANGED_ON_DISK if the file now differs
@@ -79,7 +82,7 @@ def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | No
         _close(old, folder)
 
 
-def create(target: Missing, content: bytes) -> Stat | Refusal:
+def create(target: Missing, content: bytes | Encoded) -> Stat | Refusal:
     """Creates a file with its content, and the folders above it. Returns the file's state.
 
     CHANGED_ON_DISK if something exists there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is not a folder):
@@ -141,7 +144,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
     return None
 
 
-def _replace(folder: int, name: str, old: int, content: bytes, expected: Stat) -> Stat:
+def _replace(folder: int, name: str, old: int, content: bytes | Encoded, expected: Stat) -> Stat:
     """Replaces the file by rename. Raises _InPlace before anything is changed; also _Changed and OSError."""
     try:
         temporary, descriptor = make_temporary(folder, 0o600)
@@ -169,7 +172,7 @@ def _replace(folder: int, name: str, old: int, content: bytes, expected: Stat) -
         os.close(descriptor)
 
 
-def _write_in_place(folder: int, name: str, content: bytes, expected: Stat) -> Stat:
+def _write_in_place(folder: int, name: str, content: bytes | Encoded, expected: Stat) -> Stat:
     descriptor = beneath.open_beneath(folder, name, _WRITE)
     try:
         if Stat.of(os.fstat(descriptor)) != expected:
@@ -192,7 +195,7 @@ def _write_in_place(folder: int, name: str, content: bytes, expected: Stat) -> S
         os.close(descriptor)
 
 
-def _create_in(folder: int, name: str, content: bytes) -> Stat:
+def _create_in(folder: int, name: str, content: bytes | Encoded) -> Stat:
     temporary, descriptor = make_temporary(folder, 0o666)
     try:
         _write_all(descriptor, content)
@@ -217,7 +220,7 @@ def _create_in(folder: int, name: str, content: bytes) -> Stat:
     return _create_directly(folder, name, content)
 
 
-def _create_directly(folder: int, name: str, content: bytes) -> Stat:
+def _create_directly(folder: int, name: str, content: bytes | Encoded) -> Stat:
     """Creates the file under its own name, for file systems without hard links (FAT)."""
     try:
         descriptor = os.open(
@@ -296,10 +299,11 @@ def _reserve(descriptor: int, size: int) -> None:
                 raise
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _write_all(descriptor: int, content: bytes | Encoded) -> None:
+    for piece in (content,) if isinstance(content, bytes) else content:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]
 
 
 def _sync_folder(folder: int) -> None:

@@ -25,6 +25,7 @@ from contextlib import suppress
 from sidecar.core.policy import Access, check_request
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import windows
+from sidecar.disk.codec import Encoded
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Missing, Resolved, Stat, read_all
 from sidecar.disk.roots import Root, Roots
@@ -66,7 +67,9 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
     return Resolved(ntpath.join(root.path, relative), path, root, relative, descriptor, stat)
 
 
-def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | None = None) -> Stat | Refusal:
+def save(
+    target: Resolved, content: bytes | Encoded, expected: Stat, *, before: bytes | None = None
+) -> Stat | Refusal:
     """Like `sidecar.disk.save.save`. Closes `target`, because Windows cannot replace an open file."""
     target.close()
     requested = target.requested
@@ -95,7 +98,7 @@ def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | No
         return from_os_error(error, requested, "write")
 
 
-def create(target: Missing, content: bytes) -> Stat | Refusal:
+def create(target: Missing, content: bytes | Encoded) -> Stat | Refusal:
     """Like `sidecar.disk.save.create`, but folders created on the way remain if it fails."""
     folder = ntpath.dirname(target.path)
     try:
@@ -166,7 +169,7 @@ def _final_path(descriptor: int) -> str:
     return buffer.value if 0 < length < size else ""
 
 
-def _write_temporary(root: Root, folder: str, content: bytes) -> str:
+def _write_temporary(root: Root, folder: str, content: bytes | Encoded) -> str:
     """Writes a temporary and returns its path. Raises OSError. Writes nothing unless the new file's handle says that it
     is beneath the root.
     """
@@ -187,7 +190,7 @@ def _write_temporary(root: Root, folder: str, content: bytes) -> str:
     return path
 
 
-def _write_in_place(path: str, content: bytes, expected: Stat, requested: str) -> Stat | Refusal:
+def _write_in_place(path: str, content: bytes | Encoded, expected: Stat, requested: str) -> Stat | Refusal:
     descriptor = os.open(path, _WRITE)
     try:
         if Stat.of(os.fstat(descriptor)) != expected:
@@ -217,7 +220,8 @@ def _look(path: str) -> Stat:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _write_all(descriptor: int, content: bytes | Encoded) -> None:
+    for piece in (content,) if isinstance(content, bytes) else content:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]

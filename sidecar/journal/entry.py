@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.retold import Fate, Picked, Told
+from sidecar.core.text import Text
 from sidecar.core.versions import Author
 
 
@@ -35,6 +37,10 @@ class Entry:
     None under the path: nothing."""
     made: tuple[str, ...] = ()
     """The folders (canonical) that were made for the file: they go with it when nothing else is in them."""
+    changes: ChangeSet | None = field(default=None, compare=False)
+    """What leads from `before` to `after`, where that is known: then nobody compares them again."""
+    kept: Text | None = field(default=None, compare=False)
+    """`after`, where somebody keeps it anyway: the journal remembers that one."""
 
 
 UNKNOWN = "unknown"

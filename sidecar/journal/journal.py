@@ -15,7 +15,9 @@ import anyio
 import anyio.to_thread
 
 from sidecar.core.file_state import FileState
+from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
+from sidecar.core.text import Text
 from sidecar.journal.database import BUSY_SECONDS
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
@@ -131,7 +133,7 @@ class SqliteJournal:
     async def held(self, path: str, text: str) -> bool:
         return await self._try(self._store.held, path, text) or False
 
-    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None:

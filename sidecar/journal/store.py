@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from sidecar.core.file_state import FileState
+from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.retold import Picked, Told
+from sidecar.core.text import Text
 from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
@@ -126,7 +128,7 @@ class Store:
 
         self._do(work)
 
-    def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+    def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         """Stores the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
         self.tidy_if_grown()
@@ -192,13 +194,7 @@ class Store:
     # Reading
 
     def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
-        def work(db: Opened) -> tuple[str, bytes] | None:
-            row = db.connection.execute(
-                "SELECT text, hunks FROM ledgers WHERE uri = ?", (as_words(uri),)
-            ).fetchone()
-            return None if row is None else (db.texts.get(row[0]), row[1])
-
-        return self._do(work)
+        return self._do(lambda db: writing.ledger(db, as_words(uri)))
 
     def ledger_uris(self) -> list[str]:
         """The documents with unreviewed hunks, from all workspaces."""

@@ -1,5 +1,5 @@
 """The journal's texts. Each is stored once; a later text of a file is stored as changes to an earlier one if that is
-small.
+small. A large one is encoded, hashed, compressed and compared in pieces, so that no further copy of it is made.
 
 Texts are found by the hash of their UTF-8 (lone surrogates included). Changes are applied and compared before they are
 stored, and every text is checked against its hash when it is read. So a wrong text is never returned.
@@ -8,17 +8,18 @@ stored, and every text is checked against its hash when it is read. So a wrong t
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
-from sys import getsizeof
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.text import Text, sharing
 
 MAX_DEPTH = 32
 """The longest chain of changes from a text to one that is stored whole."""
@@ -27,7 +28,9 @@ WORTH_IT = 4
 LEVEL = 1
 """zlib's: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
 REMEMBERED = 4 * 1024 * 1024
-"""Bytes of texts kept in memory, because a write usually starts from the text that the last one left: that one is kept whatever its size."""
+"""Characters of texts kept in memory, because a write usually starts from the text that the last one left: that one is kept whatever its size."""
+PIECE = 64 * 1024
+"""Characters that are encoded at a time."""
 
 
 class TextLost(Exception):
@@ -37,9 +40,9 @@ class TextLost(Exception):
 class Prepared(NamedTuple):
     """A text ready to be stored."""
 
-    text: str
+    text: str | Text
     hash: bytes
-    data: bytes | None
+    data: bytes | bytearray | None
     """None: already stored."""
     base: bytes | None = None
     """Hash of the text that `data` changes."""
@@ -50,9 +53,9 @@ class TextStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._recent: OrderedDict[bytes, str] = OrderedDict()
+        self._recent: OrderedDict[bytes, Text] = OrderedDict()
         self._size = 0
-        """Bytes of these texts, as Python stores them."""
+        """Characters of these texts."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -64,35 +67,37 @@ class TextStore:
 
     def prepare(
         self,
-        text: str,
+        text: str | Text,
         like: bytes | None = None,
         like_text: str | None = None,
-        hunks: Sequence[Hunk] | None = None,
+        hunks: Sequence[Hunk] | ChangeSet | None = None,
         *,
         one_of_many: bool = False,
+        kept: Text | None = None,
     ) -> Prepared:
         """Prepares `text` for `put`. Changes nothing and needs no transaction, so nobody waits while a large text is
         compressed.
 
         `like`: the hash of a similar text that is stored, or will be stored first. In the second case pass `like_text`,
-        and if known the `line_hunks` from it to `text`. `one_of_many`: skip the search among the remembered texts,
-        because it is most likely not one of them.
+        and if known the `line_hunks` from it to `text`, or the changes. `one_of_many`: skip the search among the remembered texts,
+        because it is most likely not one of them. `kept`: the same text, which somebody keeps anyway: it is remembered without a copy.
         """
+        whole = text if kept is None else kept
         if not one_of_many:
             for digest, known in self._recent.items():
-                if known == text and self.find(digest) is not None:
-                    return Prepared(text, digest, None)
-        raw = encoded(text)
-        digest = digest_of(raw)
+                same = known == text if isinstance(text, Text) else known.says(text)
+                if same and self.find(digest) is not None:
+                    return Prepared(known, digest, None)
+        digest = digest_of(encoded(text))
         known_id = self.find(digest)
         if known_id is not None:
-            if self._is_sound(known_id):
-                return Prepared(text, digest, None)
+            if self._is_sound(known_id, digest):
+                return Prepared(whole, digest, None)
         elif like is not None:
-            data = self._as_changes(text, like, like_text, hunks)
+            data = self._as_changes(str(text), like, like_text, hunks)
             if data is not None:
-                return Prepared(text, digest, data, like)
-        return Prepared(text, digest, zlib.compress(raw, LEVEL))
+                return Prepared(whole, digest, data, like)
+        return Prepared(whole, digest, compressed(encoded(text)))
 
     def put(self, prepared: Prepared) -> int | None:
         """Stores a prepared text within a transaction and returns its id. Returns None if the text it builds on was
@@ -130,7 +135,7 @@ class TextStore:
         known = self._recent.get(digest)
         if known is not None:
             self._recent.move_to_end(digest)
-            return known
+            return str(known)
         text = self._rebuild(text_id)
         if digest_of(encoded(text)) != digest:
             raise TextLost(text_id)
@@ -139,7 +144,7 @@ class TextStore:
 
     def store_whole(self, text_id: int) -> None:
         """Stores the text whole, so that it no longer depends on its base; within a transaction. Raises TextLost."""
-        data = zlib.compress(encoded(self.get(text_id)), LEVEL)
+        data = compressed(encoded(self.get(text_id)))
         self._connection.execute(
             "UPDATE texts SET base = NULL, depth = 0, data = ? WHERE id = ?", (data, text_id)
         )
@@ -149,17 +154,22 @@ class TextStore:
         self._recent.clear()
         self._size = 0
 
-    def _is_sound(self, text_id: int) -> bool:
+    def _is_sound(self, text_id: int, digest: bytes) -> bool:
         """Whether the stored copy can be read. The only copy of a text before a change must not be a damaged one."""
+        base, data = self._connection.execute(
+            "SELECT base, data FROM texts WHERE id = ?", (text_id,)
+        ).fetchone()
         try:
+            if base is None:
+                return digest_of(_decompressed(data)) == digest
             self.get(text_id)
-        except TextLost:
+        except (TextLost, zlib.error):
             return False
         return True
 
     def _as_changes(
-        self, text: str, like: bytes, like_text: str | None, hunks: Sequence[Hunk] | None
-    ) -> bytes | None:
+        self, text: str, like: bytes, like_text: str | None, hunks: Sequence[Hunk] | ChangeSet | None
+    ) -> bytes | bytearray | None:
         """The text as changes to the one with hash `like`, or None if they are not small enough."""
         like_id = self.find(like)
         if like_id is not None and self._depth(like_id) >= MAX_DEPTH:
@@ -171,12 +181,15 @@ class TextStore:
                 like_text = self.get(like_id)
             except TextLost:
                 return None
-        hunks = line_hunks(like_text, text) if hunks is None else hunks
-        changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
+        if isinstance(hunks, ChangeSet):
+            changes = hunks
+        else:
+            hunks = line_hunks(like_text, text) if hunks is None else hunks
+            changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
         if 2 * sum(len(edit.new) for edit in changes.edits) > len(text):
             return None  # next to nothing of it is the other's
         data = pack(changes)
-        if len(data) * WORTH_IT > len(text) or unpack(len(like_text), data).apply(like_text) != text:
+        if len(data) * WORTH_IT > len(text) or not leads_to(unpack(len(like_text), data), like_text, text):
             return None
         return data
 
@@ -206,33 +219,85 @@ class TextStore:
             raise TextLost(text_id) from error
         return text
 
-    def _remember(self, digest: bytes, text: str) -> None:
+    def _remember(self, digest: bytes, text: str | Text) -> None:
         if digest not in self._recent:
-            self._size += getsizeof(text)
-        self._recent[digest] = text
+            if isinstance(text, str):
+                last = next(reversed(self._recent.values()), None)
+                text = Text.of(text) if last is None else sharing(text, last)
+            self._recent[digest] = text
+            self._size += len(text)
         self._recent.move_to_end(digest)
         while len(self._recent) > 1 and self._size > REMEMBERED:
-            self._size -= getsizeof(self._recent.popitem(last=False)[1])
+            self._size -= len(self._recent.popitem(last=False)[1])
 
 
-def encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def encoded(text: str | Text) -> Iterator[bytes]:
+    """Its UTF-8, in pieces; lone surrogates included."""
+    if isinstance(text, Text):
+        pieces: Iterable[str] = text.chunks
+    elif len(text) <= PIECE:
+        pieces = (text,)
+    else:
+        pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+    return (piece.encode("utf-8", "surrogatepass") for piece in pieces)
 
 
-def digest_of(raw: bytes) -> bytes:
-    return hashlib.blake2b(raw, digest_size=20).digest()
+def digest_of(raw: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=20)
+    for piece in raw:
+        digest.update(piece)
+    return digest.digest()
 
 
-def pack(changes: ChangeSet) -> bytes:
+def compressed(raw: Iterable[bytes]) -> bytes | bytearray:
+    zipped, data = zlib.compressobj(LEVEL), bytearray()
+    for piece in raw:
+        data += zipped.compress(piece)
+    data += zipped.flush()
+    return data
+
+
+def _decompressed(data: bytes) -> Iterator[bytes]:
+    """In pieces. Raises zlib.error."""
+    zipped, view = zlib.decompressobj(), memoryview(data)
+    for at in range(0, len(view), PIECE):
+        yield zipped.decompress(view[at : at + PIECE], PIECE)
+        while zipped.unconsumed_tail:
+            yield zipped.decompress(zipped.unconsumed_tail, PIECE)
+    yield zipped.flush()
+    if not zipped.eof:
+        raise zlib.error("it ends too early")
+
+
+def leads_to(changes: ChangeSet, before: str, after: str) -> bool:
+    """Whether `changes` make `after` of `before`. Nothing is put together for that."""
+    if changes.new_length != len(after):
+        return False
+    reached = at = 0
+    for edit in (*changes.edits, Edit(len(before), len(before), "")):
+        for start in range(reached, edit.start, PIECE):
+            piece = before[start : min(start + PIECE, edit.start)]
+            if not after.startswith(piece, at):
+                return False
+            at += len(piece)
+        if not after.startswith(edit.new, at):
+            return False
+        at += len(edit.new)
+        reached = edit.end
+    return True
+
+
+def pack(changes: ChangeSet) -> bytes | bytearray:
     """Packs offsets and lengths as JSON, followed by all new texts. JSON itself would join surrogates that happen to
     stand side by side.
     """
     places = [[edit.start, edit.end, len(edit.new)] for edit in changes.edits]
-    news = "".join(edit.new for edit in changes.edits)
-    return zlib.compress(json.dumps(places, separators=(",", ":")).encode() + b"\n" + encoded(news), LEVEL)
+    head = json.dumps(places, separators=(",", ":")).encode() + b"\n"
+    news = (piece for edit in changes.edits for piece in encoded(edit.new))
+    return compressed(itertools.chain((head,), news))
 
 
-def unpack(length: int, data: bytes) -> ChangeSet:
+def unpack(length: int, data: bytes | bytearray) -> ChangeSet:
     """Reverses `pack`. Raises ValueError (or zlib.error) for data that `pack` did not make for a text of this length."""
     places, _, rest = zlib.decompress(data).partition(b"\n")
     news = _decoded(rest)

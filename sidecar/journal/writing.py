@@ -10,15 +10,18 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
+from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
-from sidecar.core.kept_hunks import from_json
+from sidecar.core.kept_hunks import AsJson, from_json
+from sidecar.core.lines_changed import lines_changed as lines_of
 from sidecar.core.retold import Picked
+from sidecar.core.text import Text
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import as_blob, as_path, as_words
-from sidecar.journal.texts import LEVEL, Prepared, TextLost
+from sidecar.journal.texts import LEVEL, Prepared, TextLost, compressed
 
 
 def begin(db: Opened, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]]) -> list[str]:
@@ -43,13 +46,17 @@ class _Prepared(NamedTuple):
     """An entry, and what of it can be worked out before the transaction."""
 
     entry: Entry
-    hunks: Sequence[Hunk]
+    hunks: Sequence[Hunk] | ChangeSet
     lines: tuple[int, int]
     texts: Sequence[Prepared | None]
 
     @staticmethod
     def of(db: Opened, entry: Entry) -> _Prepared:
         old, new = entry.before or "", entry.after or ""
+        if entry.changes is not None:
+            return _Prepared(
+                entry, entry.changes, lines_of(old, entry.changes), _prepare(db, entry, entry.changes)
+            )
         hunks = line_hunks(old, new)
         return _Prepared(entry, hunks, _lines_changed(old, new, hunks), _prepare(db, entry, hunks))
 
@@ -173,7 +180,7 @@ def _lines(text: str, start: int, end: int) -> int:
     return ends + (start < end and text[end - 1] not in "\r\n")
 
 
-def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk]) -> Sequence[Prepared | None]:
+def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet) -> Sequence[Prepared | None]:
     """Prepares both texts. `hunks`: the changes between them."""
     row = db.connection.execute(
         "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",
@@ -184,8 +191,8 @@ def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk]) -> Sequence[Prepar
     if entry.after is None:
         return before, None
     if before is not None:
-        return before, db.texts.prepare(entry.after, before.hash, before.text, hunks)
-    return None, db.texts.prepare(entry.after, like)
+        return before, db.texts.prepare(entry.after, before.hash, entry.before, hunks, kept=entry.kept)
+    return None, db.texts.prepare(entry.after, like, kept=entry.kept)
 
 
 def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | None:
@@ -206,14 +213,15 @@ def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
     )
 
 
-def save_ledger(db: Opened, uri: str, text: str, hunks: bytes) -> None:
-    """Replaces what was stored for this document."""
+def save_ledger(db: Opened, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+    """Replaces what was stored for this document. `AsJson` is stored compressed."""
+    packed = hunks if isinstance(hunks, bytes) else compressed(hunks)
     row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
     prepared = db.texts.prepare(text, None if row is None else db.texts.hash_of(row[0]))
     with transaction(db, durable=False):
         text_id = db.texts.put(prepared) or db.texts.put(db.texts.prepare(text))
         db.connection.execute(
-            "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (uri, text_id, hunks, time.time())
+            "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (uri, text_id, packed, time.time())
         )
 
 
@@ -240,6 +248,22 @@ def picked(db: Opened, entry_id: str) -> list[Picked]:
         with suppress(TextLost, ValueError, KeyError, TypeError):
             found.append(Picked(db.texts.get(text), from_json(hunks)))
     return found
+
+
+_COMPRESSED = b"x"
+"""zlib's first byte; JSON has another."""
+
+
+def ledger(db: Opened, uri: str) -> tuple[str, bytes] | None:
+    """What is stored for a document. Raises TextLost."""
+    row = db.connection.execute("SELECT text, hunks FROM ledgers WHERE uri = ?", (uri,)).fetchone()
+    if row is None:
+        return None
+    text, hunks = row
+    try:
+        return db.texts.get(text), zlib.decompress(hunks) if hunks.startswith(_COMPRESSED) else hunks
+    except zlib.error as error:
+        raise TextLost(text) from error
 
 
 def set_state(

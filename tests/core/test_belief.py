@@ -198,8 +198,13 @@ def test_what_a_session_changed_is_known_whatever_it_reads_since() -> None:
     beliefs.wrote("s", wrote, "one\n")
     beliefs.edited("s", edited, DISK, DISK + "more\n")
     beliefs.wrote("another", read, "two\n")
-    assert beliefs.written("s") == [(edited, DISK + "more\n"), (wrote, "one\n")]
+
+    def written(most: int = 100) -> list[tuple[DocumentUri, str | None]]:
+        return [(uri, beliefs.believed("s", uri, most)) for uri in beliefs.written("s")]
+
+    assert written() == [(edited, DISK + "more\n"), (wrote, "one\n")]
+    assert written(4) == [(edited, None), (wrote, "one\n")], "long ones are not made"
     beliefs.served_whole("s", wrote, Text.of(TYPED))
-    assert dict(beliefs.written("s"))[wrote] == TYPED
+    assert dict(written())[wrote] == TYPED
     beliefs.forget(wrote)
-    assert beliefs.written("s") == [(edited, DISK + "more\n")]
+    assert written() == [(edited, DISK + "more\n")]

@@ -174,6 +174,19 @@ def test_it_says_its_characters_however_it_is_divided(text: str, other: str, siz
         divided.remember("".join(text))
 
 
+@given(TEXTS, TEXTS, st.sampled_from([1, 2, 3, 5]), st.sampled_from([1, 2, 3, 5]))
+def test_two_are_equal_by_their_characters_however_they_are_divided(
+    text: str, other: str, one: int, two: int
+) -> None:
+    with chunk_size(one):
+        here = Text.of(text)
+    for said in (text, other, text[:-1] + "b", "b" + text[1:], text[1:] + "b"):
+        with chunk_size(two):
+            there = Text.of(said)
+        assert (here == there) == (text == said)
+        assert (there == here) == (text == said)
+
+
 def test_what_is_remembered_is_given_until_the_next_change() -> None:
     rope = Rope("one\ntwo\n")
     whole = str(Rope("one\n").snapshot()) + "two\n"  # another object

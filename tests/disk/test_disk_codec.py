@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.refusal import Refusal
-from sidecar.disk import Decoded, decode, encode
+from sidecar.disk import Decoded, Encoded, codec, decode, encode
 
 TEXTS = [
     # bytes, what they are
@@ -73,6 +73,21 @@ def test_what_no_file_can_hold_is_not_encoded(text: str, encoding: str) -> None:
     refusal = encode(text, encoding, requested="/ws/f")
     assert isinstance(refusal, Refusal)
     assert refusal.kind.value == "unencodable"
+
+
+@pytest.mark.parametrize("piece", [1, 2, 1000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-99"])
+@pytest.mark.parametrize("text", ["", "grün\r\n\U0001f600", "a\udfff", "a\0b"])
+def test_in_pieces_it_is_the_same(
+    text: str, encoding: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "_PIECE", piece)
+    whole, pieces = encode(text, encoding, b"mark"), Encoded.of(text, encoding, b"mark")
+    if isinstance(pieces, Refusal) or isinstance(whole, Refusal):
+        assert (isinstance(whole, Refusal) and isinstance(pieces, Refusal)) or not text
+    else:
+        assert b"".join(pieces) == whole
+        assert len(pieces) == len(whole)
 
 
 def test_an_encoding_nobody_knows_is_refused() -> None:

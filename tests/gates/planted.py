@@ -283,6 +283,21 @@ def every_text_is_kept_apart() -> None:
     Kept.of_raw = staticmethod(lambda raw, like=None: Kept(Text(str(raw))))
 
 
+def texts_are_copied() -> None:
+    """Each is made anew, as a whole and in ASCII, by whoever needs it in another form."""
+    import json
+
+    from sidecar.core.kept_hunks import AsJson
+    from sidecar.journal import texts
+
+    def whole(self: AsJson) -> Any:
+        rows = [[h.old, *((v.author.write, v.text) for v in h.versions)] for h in self._hunks]
+        yield json.dumps(rows).encode()
+
+    AsJson.__iter__ = whole
+    texts.encoded = lambda text: (str(text).encode("utf-8", "surrogatepass"),)
+
+
 def outputs_are_small() -> None:
     """Answers with the output of a terminal are made as fast as they are asked for."""
     from sidecar.acp import command_line
@@ -381,6 +396,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         folders_are_walked_by_calls,
         characters_are_counted,
         every_text_is_kept_apart,
+        texts_are_copied,
         outputs_are_small,
         what_is_named_is_read,
         stopwatch,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.kept_hunks import to_json
+from sidecar.core.kept_hunks import AsJson, from_json, to_json
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.retold import Picked
 from sidecar.core.versions import Version
@@ -172,6 +172,20 @@ def test_ledgers(store: Store) -> None:
     assert store.load_ledger("file:///a") == ("text \ud800 more", b"hunks 2")
     store.forget_ledger("file:///a")
     assert store.load_ledger("file:///a") is None
+
+
+def test_hunks_are_stored_compressed(store: Store) -> None:
+    hunk = Hunk(1, 0, 3, "ü\ud83d\ude00" * 1000, (Version(Author("s", 1, "w"), "new"),))
+    store.save_ledger("file:///a", "new", AsJson([hunk]))
+    found = store.load_ledger("file:///a")
+    assert found is not None
+    assert from_json(found[1]) == [hunk]
+    with sqlite3.connect(store.folder / NAME) as connection:
+        assert len(connection.execute("SELECT hunks FROM ledgers").fetchone()[0]) < 1000
+        connection.execute("UPDATE ledgers SET hunks = ?", (b"xno zlib",))
+    connection.close()
+    with pytest.raises(JournalFailed):
+        store.load_ledger("file:///a")
 
 
 def test_what_a_text_builds_on_may_be_thrown_away_while_it_is_prepared(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.text import Text
 from sidecar.journal import Store, texts
 from sidecar.journal.entry import JournalFailed
 from sidecar.journal.retention import used_bytes
+from tests.support.chunk_size import chunk_size
 from tests.support.journals import entry, numbered
 
 TEXTS = [
@@ -48,6 +53,24 @@ def test_changes_survive_packing(edits: list[tuple[int, int, str]]) -> None:
             reached = start + length
     made = ChangeSet.of(400, changes)
     assert texts.unpack(400, texts.pack(made)) == made
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1000])
+@given(before=st.text(max_size=40), after=st.text(max_size=40), other=st.text(max_size=40))
+def test_in_pieces_it_is_as_a_whole(piece: int, before: str, after: str, other: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "PIECE", piece)
+        with chunk_size(2):
+            kept = Text.of(after)
+        raw = after.encode("utf-8", "surrogatepass")
+        for text in (after, kept):
+            assert b"".join(texts.encoded(text)) == raw
+            assert texts.digest_of(texts.encoded(text)) == hashlib.blake2b(raw, digest_size=20).digest()
+            assert zlib.decompress(texts.compressed(texts.encoded(text))) == raw
+        changes = diff(before, after)
+        assert texts.leads_to(changes, before, after)
+        for wrong in (other, after[:-1] + "~", "~" + after[1:]):
+            assert texts.leads_to(changes, before, wrong) == (wrong == after)
 
 
 def test_long_chains_are_cut_and_every_link_comes_back(tmp_path: Path) -> None:

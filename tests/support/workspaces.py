@@ -15,11 +15,12 @@ import anyio
 
 from sidecar.config import AgentCommand, parse
 from sidecar.core.coordinates import TextEdit
+from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import Told
-from sidecar.core.text import Position, Range
+from sidecar.core.text import Position, Range, Text
 from sidecar.core.uri import DocumentUri, from_name, is_untitled
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.journal.turns import PreImage, SavedOver, TurnStart
@@ -315,8 +316,8 @@ class MemoryJournal:
         for entry_id in entry_ids:
             await self.finish(entry_id, state)
 
-    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
-        self.ledgers[uri] = (text, hunks)
+    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+        self.ledgers[uri] = (str(text), b"".join(hunks) if isinstance(hunks, AsJson) else hunks)
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None: ...
 

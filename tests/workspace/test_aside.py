@@ -13,7 +13,6 @@ import pytest
 from sidecar.core import diff, hunks, merge, writes
 from sidecar.core.normal import normal
 from sidecar.journal import writing
-from sidecar.workspace.edits import keeper
 from sidecar.workspace.files import agent_edit
 from sidecar.workspace.ports.aside import LARGE
 from tests.support.editor_fake import FakeEditor
@@ -45,8 +44,6 @@ def on_the_loop(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     both = lambda old, new: len(old) + len(new)
     for module in (diff, merge, writes, writing):
         monkeypatch.setattr(module, "line_hunks", watched("diff", hunks.line_hunks, both))
-    of_all = lambda found: sum(len(h.old) + sum(len(version.text) for version in h.versions) for h in found)
-    monkeypatch.setattr(keeper, "to_json", watched("to_json", keeper.to_json, of_all))
     return found
 
 

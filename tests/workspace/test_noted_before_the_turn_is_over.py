@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sidecar.core.kept_hunks import AsJson
+from sidecar.core.text import Text
 from sidecar.journal.turns import TurnStart
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -22,7 +24,7 @@ class SlowLedgers(MemoryJournal):
         super().__init__()
         self.calls: list[str] = []
 
-    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await asyncio.sleep(20)
         await super().save_ledger(uri, text, hunks)
         self.calls.append("stored")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from sidecar.core.file_state import FileState
 from sidecar.core.kept_files import KEPT, from_kept
+from sidecar.core.kept_hunks import AsJson
 from sidecar.core.ledger import Author
+from sidecar.core.text import Text
 from tests.support.workspaces import MemoryJournal, QuietEditor, a_workspace
 
 BEFORE, AFTER = FileState(b"one\n", 0o644), FileState(b"one\n", 0o755)
@@ -21,7 +23,7 @@ class Watched(MemoryJournal):
         super().__init__()
         self.had: list[set[str]] = []
 
-    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await super().save_ledger(uri, text, hunks)
         self.had.append(self.names())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from sidecar.core.normal import normal
+from sidecar.core.kept import Kept
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
@@ -24,7 +24,7 @@ MAX_TEXT = 64 * 1024 * 1024
 class Account:
     """One file. The text is as its last writer gave it; `exact` says whether that includes the line ends."""
 
-    text: str | None
+    text: Text | None
     """None: there is no file, or, where it is `lost`, nobody knows."""
     exact: bool = False
     at: int = 0
@@ -61,18 +61,21 @@ class Accounts:
         known = self._accounts.get(uri)
         return known is not None and is_before(at, known.at)
 
-    def says(self, uri: DocumentUri, text: str | None, *, exact: bool = False, at: int | None = None) -> None:
+    def says(
+        self, uri: DocumentUri, text: Text | str | None, *, exact: bool = False, at: int | None = None
+    ) -> None:
         """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone. `at`: since
         when, as acts.py counts it; None: that was just now."""
         if not self.open:
             return
         self._drop(uri)
-        self._accounts[uri] = Account(text, exact, file_time() if at is None else at)
-        self._size += len(text or "")
+        kept = Text.of(text) if isinstance(text, str) else text
+        self._accounts[uri] = Account(kept, exact, file_time() if at is None else at)
+        self._size += _length(kept)
         for old in self._accounts.values():
             if self._size <= MAX_TEXT:
                 break
-            self._size -= len(old.text or "")
+            self._size -= _length(old.text)
             old.lost, old.text = old.lost or old.text is not None, None
 
     def opening(self, uri: DocumentUri) -> None:
@@ -95,19 +98,20 @@ class Accounts:
         elif text is None:
             self.says(uri, None, exact=True)
         else:
-            self._says_else(uri, str(text), None)
+            self._says_else(uri, text, None)
 
-    def closed(self, uri: DocumentUri, text: str, at: int) -> None:
+    def closed(self, uri: DocumentUri, text: Text | str, at: int) -> None:
         """A document was closed, of which the file was last found to say this, since `at`. Where it had only just been opened, nobody has found
         out yet whose that is. Where it was written since, by a save that nobody has looked at yet, that is what it says."""
         if uri not in self._opening and not self.has_newer(uri, at):
             self._says_else(uri, text, at)
 
-    def _says_else(self, uri: DocumentUri, text: str, at: int | None) -> None:
+    def _says_else(self, uri: DocumentUri, text: Text | str, at: int | None) -> None:
         """As `says`, unless that is known, perhaps more exactly."""
         known = self._accounts.get(uri)
-        if known is None or known.text is None or normal(known.text) != normal(text):
-            self.says(uri, text, at=at)
+        raw = Text.of(text) if isinstance(text, str) else text
+        if known is None or known.text is None or Kept.of_raw(known.text) != Kept.of_raw(raw):
+            self.says(uri, raw, at=at)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         """By the user, in the editor."""
@@ -121,4 +125,8 @@ class Accounts:
     def _drop(self, uri: DocumentUri) -> None:
         known = self._accounts.pop(uri, None)
         if known is not None:
-            self._size -= len(known.text or "")
+            self._size -= _length(known.text)
+
+
+def _length(text: Text | None) -> int:
+    return 0 if text is None else len(text)

@@ -405,7 +405,7 @@ class Behind:
                 conflict.session, uri, conflict.author, before, changes_of(before, after)
             )
         if tracked.saved is not None and tracked.stat is not None:
-            self.accounts.closed(tracked.document.uri, str(tracked.saved), changed_at(tracked.stat))
+            self.accounts.closed(tracked.document.uri, tracked.saved.text, changed_at(tracked.stat))
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

@@ -11,13 +11,14 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, ReviewThen
+from sidecar.core.lines_changed import lines_changed
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.behind.legs import Leg, Seen, changes_of, raw_before, user_steps, without
 from sidecar.workspace.behind.whose import Known, Part, Whose
-from sidecar.workspace.edits.recording import Recorder, lines_changed
+from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State

@@ -77,7 +77,8 @@ class KnownBefore:
             if account.text is None and state is not None:
                 return Then(state=state)
             was = None if start is None else start.state
-            return Then(account.text, like, account.exact, mode=0o644 if was is None else was.mode)
+            text = None if account.text is None else str(account.text)
+            return Then(text, like, account.exact, mode=0o644 if was is None else was.mode)
         if start is not None:
             named = named or self._evidence.named_as(session, uri)
             if start.is_unseen and _saw_it(named, start.asked):

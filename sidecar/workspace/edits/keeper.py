@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import anyio
 
-from sidecar.core.kept_hunks import from_json, to_json
+from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
@@ -244,8 +244,7 @@ class Keeper:
         hunks = reviewed.ledger.hunks
         if hunks:
             text = self.text_of(reviewed)
-            raw = await aside(len(text), lambda: to_json(hunks))
-            await self._journal.save_ledger(reviewed.uri, str(text), raw)
+            await self._journal.save_ledger(reviewed.uri, text, AsJson(hunks))
 
     def text_of(self, reviewed: Reviewed) -> Text:
         """The text that contains the hunks now. The ledger learns of changes during an edit of ours only afterwards."""

@@ -10,14 +10,15 @@ from sidecar import disk
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.file_state import FileState
+from sidecar.core.inflight import led_to
 from sidecar.core.ledger import Author
+from sidecar.core.lines_changed import lines_changed
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import Position, Text
+from sidecar.core.text import Text, sharing
 from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, decode
 from sidecar.journal.entry import UNKNOWN, Entry, EntryState, JournalFailed
-from sidecar.journal.writing import lines_changed as lines_between
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.ledgers import changes_as_steps
 from sidecar.workspace.state.sessions import Session
@@ -34,11 +35,10 @@ class DiskChange:
     """Added and removed."""
 
     @staticmethod
-    def of(before: str, changes: ChangeSet, after: Text | None = None) -> DiskChange:
-        """`after`: what the changes lead to, where somebody has it already."""
-        text = Text.of(before)
-        after = Text.of(changes.apply(before)) if after is None else after
-        return DiskChange(text, after, lines_changed(text, changes))
+    def of(before: str, changes: ChangeSet, like: Text | None = None) -> DiskChange:
+        """`like`: a text that is probably `before`, and then not copied."""
+        text = Text.of(before) if like is None else sharing(before, like)
+        return DiskChange(text, led_to(text, changes), lines_changed(text, changes))
 
 
 class Recorder:
@@ -60,10 +60,13 @@ class Recorder:
         encoding: str = "utf-8",
         bom: bytes = b"",
         call: str | None = None,
+        changes: ChangeSet | None = None,
+        kept: Text | None = None,
     ) -> Author | Refusal:
         """Journals a change that is about to be made; durable when this returns. The author names it from now on.
 
-        `call`: the tool call it belongs to, where that is known."""
+        `call`: the tool call it belongs to, where that is known. `changes`: what leads from `before` to `after`, likewise.
+        `kept`: `after`, where somebody keeps it anyway."""
         if before is None:
             self._state.made_folders |= disk.missing_folders(path)
         call = call or session.current_tool_call()
@@ -81,6 +84,8 @@ class Recorder:
             encoding,
             bom,
             "editor" if via == "editor" else "disk",
+            changes=changes,
+            kept=kept,
         )
         return await self._begun(entry, unknown=False)
 
@@ -216,19 +221,3 @@ def _decoded(state: FileState | None) -> Decoded | None:
 def first_line(text: Text, changes: ChangeSet) -> int:
     """The first line that is changed, from 0."""
     return text.position_at(changes.edits[0].start, Encoding.UTF_32).line if changes.edits else 0
-
-
-def lines_changed(text: Text, changes: ChangeSet) -> tuple[int, int]:
-    """Lines added and removed, as a diff of whole lines would count them: a word put into a line is one of each."""
-    if not changes.edits:
-        return 0, 0
-    first = text.position_at(changes.edits[0].start, Encoding.UTF_32).line
-    last = text.position_at(changes.edits[-1].end, Encoding.UTF_32).line
-    start = text.offset_at(Position(first, 0), Encoding.UTF_32)
-    before = text.lines(first, last - first + 1)
-    after: list[str] = []
-    at = 0
-    for edit in changes.edits:
-        after += (before[at : edit.start - start], edit.new)
-        at = edit.end - start
-    return lines_between(before, "".join(after) + before[at:])

@@ -9,6 +9,7 @@ from typing import TypeAlias, assert_never
 from sidecar.core.belief import Candidate
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
+from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
@@ -18,7 +19,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan
 from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
-from sidecar.workspace.edits.recording import Recorder, lines_changed
+from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
 from sidecar.workspace.files.reads import desynchronised
 from sidecar.workspace.ports.aside import LARGE, aside
@@ -135,7 +136,7 @@ class AgentEdit(Intent[Refusal | None]):
 
     async def journal(self, planned: Planned) -> str | Stop[Refusal | None]:
         begun = await self._recorder.begin(
-            self._task.session, self.path, planned.before, planned.after, "editor"
+            self._task.session, self.path, planned.before, planned.after, "editor", changes=planned.changes
         )
         if isinstance(begun, Refusal):
             return Stop(begun)

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
+from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal
 from sidecar.core.refusal import Refusal
@@ -21,6 +22,8 @@ from sidecar.workspace.edits.write_task import Misplaced, Undecided, WriteDone, 
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.places import Place
 from sidecar.workspace.state.state import State
+
+_NOTHING = Text.of("")
 
 
 class DiskWriter:
@@ -71,22 +74,33 @@ class DiskWriter:
             case _:
                 assert_never(plan)
         after = await aside(size, lambda: changes.apply(proper.raw))
-        data = await aside(size, lambda: storage.encode(after, decoded, place.requested))
+        data = await storage.encoded(after, decoded, place.requested)
         if isinstance(data, Refusal):
             return data
         unwritable = storage.check_writable(file, len(data))
         if unwritable is not None:
             return unwritable
+        newest = disk.newest(place.uri)
+        known = await aside(
+            size, lambda: DiskChange.of(proper.raw, changes, None if newest is None else newest.text)
+        )
         author = await self._recorder.begin(
-            session, place.path, decoded.text, after, "disk", decoded.encoding, decoded.bom
+            session,
+            place.path,
+            decoded.text,
+            after,
+            "disk",
+            decoded.encoding,
+            decoded.bom,
+            changes=changes if proper is now else None,
+            kept=known.after,
         )
         if isinstance(author, Refusal):
             return author
-        known = await aside(size, lambda: DiskChange.of(proper.raw, changes))
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
-        reload = self._reload(task, place.uri, author, after, None if proper is now else proper.raw)
+        reload = self._reload(task, place.uri, author, known.after, None if proper is now else proper.raw)
         saved = await storage.save(file, data)
         if isinstance(saved, Refusal):
             if reload is not None:
@@ -118,7 +132,7 @@ class DiskWriter:
         return WriteDone(saved=True, undecided=Undecided(author.write, place.uri, place.requested, save))
 
     def _reload(
-        self, task: WriteTask, uri: DocumentUri, author: Author, text: str, proper: str | None
+        self, task: WriteTask, uri: DocumentUri, author: Author, text: Text, proper: str | None
     ) -> Reload | None:
         """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit, of `proper`
         where a misplaced one was taken out first."""
@@ -129,26 +143,26 @@ class DiskWriter:
             landing = self._recorder.live_edit(task.session, uri, author)
         else:
             landing = self._recorder.corrected_edit(task.session, uri, author, proper)
-        return self._sender.reload(tracked, Text.of(text), landing)
+        return self._sender.reload(tracked, text, landing)
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         """Makes a file that does not exist, and the folders above it."""
         storage, session = self._state.storage, task.session
         text = task.content.removeprefix(BOM)
-        data = storage.encode(text, None, place.requested)
+        data = await storage.encoded(text, None, place.requested)
         if isinstance(data, Refusal):
             return data
         unwritable = storage.check_writable(missing, len(data))
         if unwritable is not None:
             return unwritable
         await self._behind.before_write(place.uri, place.path, missing, None)
-        author = await self._recorder.begin(session, place.path, None, text, "disk")
+        after = await aside(len(text), lambda: Text.of(text))
+        author = await self._recorder.begin(session, place.path, None, text, "disk", kept=after)
         if isinstance(author, Refusal):
             return author
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
-        after = await aside(len(text), lambda: Text.of(text))
         created = await storage.create(missing, data)
         if isinstance(created, Refusal):
             await self._recorder.finish(author, "failed")
@@ -156,7 +170,11 @@ class DiskWriter:
         self._state.documents.disk.written(place.uri, after, self._state.beliefs.moment())
         author, before = self._behind.came(place.path, author)
         changes = changes_of(before, text)
-        known = DiskChange.of(before, changes, after)
+        known = (
+            DiskChange.of(before, changes)
+            if before
+            else DiskChange(_NOTHING, after, lines_changed("", changes))
+        )
         self._recorder.disk_edit(session, place.uri, author, before, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
         await self._recorder.finish(author, "done")

@@ -13,8 +13,9 @@ from sidecar.config import AgentCommand
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.file_state import FileState
 from sidecar.core.json_types import Json
+from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
-from sidecar.core.text import Encoding
+from sidecar.core.text import Encoding, Text
 from sidecar.journal.entry import Entry, EntryState, Recorded
 from sidecar.journal.turns import PreImage, SavedOver, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
@@ -459,7 +460,7 @@ class Journal(Protocol):
         """As `finish`, for many that ended alike."""
         ...
 
-    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         """The unreviewed hunks of a document and the text they are in. Never raises."""
         ...
 

@@ -46,9 +46,9 @@ class Afterwards:
         """ACP's text block; None if there is nothing new to tell."""
         told: list[str] = []
         room = MAX_LINES
-        for uri, knew in [*self._state.beliefs.written(session.id), *self._left(session)]:
+        for uri, knew in [*self._believed(session), *self._left(session)]:
             now = await self._text(session, uri)
-            if now is None or len(knew) > MAX_TEXT:
+            if now is None:
                 continue
             if now == knew:
                 session.afterwards.pop(uri, None)
@@ -67,7 +67,7 @@ class Afterwards:
 
     def turn_ended(self, session: Session) -> None:
         beliefs = self._state.beliefs
-        believed = {uri for uri, _ in beliefs.written(session.id)}
+        believed = set(beliefs.written(session.id))
         for uri in session.touched.keys() - believed:
             reviewed = self._state.ledgers.get(uri)
             if reviewed is None or (uri not in session.left and len(session.left) == MAX_FILES):
@@ -77,9 +77,16 @@ class Afterwards:
             if text is not None:
                 session.left[uri] = beliefs.moment(), text
 
+    def _believed(self, session: Session) -> Iterator[tuple[DocumentUri, str]]:
+        beliefs = self._state.beliefs
+        for uri in beliefs.written(session.id):
+            knew = beliefs.believed(session.id, uri, MAX_TEXT)
+            if knew is not None:
+                yield uri, knew
+
     def _left(self, session: Session) -> Iterator[tuple[DocumentUri, str]]:
         beliefs = self._state.beliefs
-        believed = {uri for uri, _ in beliefs.written(session.id)}
+        believed = set(beliefs.written(session.id))
         for uri, (noted, text) in session.left.items():
             since = beliefs.believed_since(session.id, uri, beliefs.moment())
             if uri not in believed and (since is None or since < noted):

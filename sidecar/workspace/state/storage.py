@@ -12,7 +12,7 @@ import anyio.to_thread
 from sidecar import disk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.disk import Decoded, Missing, Resolved, Roots, Stat
+from sidecar.disk import Decoded, Encoded, Missing, Resolved, Roots, Stat
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Access
 
@@ -111,11 +111,11 @@ class Storage:
         """As `peek`, without waiting: for a text that may be gone in a moment."""
         return self._peek(path)
 
-    async def create(self, file: Missing, data: bytes) -> Stat | Refusal:
+    async def create(self, file: Missing, data: Encoded) -> Stat | Refusal:
         """Makes the file with these bytes, and the folders above it."""
         return await anyio.to_thread.run_sync(disk.create, file, data)
 
-    async def save(self, file: Resolved, data: bytes) -> Stat | Refusal:
+    async def save(self, file: Resolved, data: Encoded) -> Stat | Refusal:
         """Replaces the file's bytes unless they changed since it was read."""
         return await anyio.to_thread.run_sync(disk.save, file, data, file.stat)
 
@@ -131,6 +131,13 @@ class Storage:
     def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
         """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)
+
+    async def encoded(self, text: str, like: Decoded | None, requested: str) -> Encoded | Refusal:
+        """As `encode`, in pieces: for large texts that are written."""
+        if like is None:
+            return await aside(len(text), lambda: Encoded.of(text, requested=requested))
+        encoding, bom = like.encoding, like.bom
+        return await aside(len(text), lambda: Encoded.of(text, encoding, bom, requested))
 
     def encode(self, text: str, like: Decoded | None, requested: str) -> bytes | Refusal:
         """The bytes of `text`, in the encoding and with the mark that the file has."""

@@ -1,0 +1,57 @@
+"""lines_changed: the lines that a change adds and removes, as a diff of whole lines counts them: a word put into a line is one of each.
+
+Counted from the edits. No text is compared or put together, however long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.chunks import terminators
+from sidecar.core.text import Encoding, Text
+
+
+def lines_changed(before: Text | str, changes: ChangeSet) -> tuple[int, int]:
+    """Lines added and removed. `before`: the text that `changes` are of."""
+    line_of = _lines_of(before)
+    added = removed = 0
+    shared = -1
+    """The line in which the last edit ended, when it goes on there."""
+    for edit in changes.edits:
+        first, last = line_of(edit.start), line_of(edit.end)
+        ends_line = _starts_line(before, edit.end)
+        then_ends_line = edit.new[-1] in "\r\n" if edit.new else _starts_line(before, edit.start)
+        at_end = edit.end == len(before)
+        # behind both, a line begins: it is none of this edit's; where the text ends there, there is none
+        beside = ends_line and then_ends_line
+        removed += last - first + (not beside and not (at_end and ends_line))
+        added += terminators(edit.new) + (not beside and not (at_end and then_ends_line))
+        if first == shared:
+            added, removed = added - 1, removed - 1
+        shared = -1 if beside else last
+    return added, removed
+
+
+def _lines_of(text: Text | str) -> Callable[[int], int]:
+    """What gives the line of an offset; for a string, of ever larger ones."""
+    if isinstance(text, Text):
+        return lambda offset: text.position_at(offset, Encoding.UTF_32).line
+    line = reached = 0
+
+    def counted(offset: int) -> int:
+        nonlocal line, reached
+        line += text.count("\n", reached, offset)
+        returns = text.count("\r", reached, offset)
+        if returns:
+            line += returns - text.count("\r\n", reached, offset)
+        reached = offset
+        return line
+
+    return counted
+
+
+def _starts_line(text: Text | str, offset: int) -> bool:
+    if not offset:
+        return True
+    return (text.slice(offset - 1, offset) if isinstance(text, Text) else text[offset - 1]) in "\r\n"
