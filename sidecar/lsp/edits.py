@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sidecar.core.coordinates import TextEdit
+from sidecar.lsp.long_texts import LongText
 from sidecar.workspace.ports.ports import DocumentEdit, EditorCapabilities
 
 
@@ -54,7 +55,7 @@ def text_edits(edits: Sequence[TextEdit]) -> list[dict[str, object]]:
                 "start": {"line": edit.start.line, "character": edit.start.character},
                 "end": {"line": edit.end.line, "character": edit.end.character},
             },
-            "newText": edit.new_text,
+            "newText": LongText.of(edit.new_text),
         }
         for edit in edits
     ]

@@ -19,7 +19,7 @@ import functools
 import inspect
 import json
 import logging
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +34,7 @@ from sidecar.core.text import Encoding
 from sidecar.lsp import errors, sync
 from sidecar.lsp.errors import Failed, InvalidParams
 from sidecar.lsp.greeting import position_encoding
+from sidecar.lsp.long_texts import LongText, Marks
 from sidecar.lsp.messages import Broken, Id, Message, Notification, Request, Response, parse, valid_id
 from sidecar.lsp.pending import Asked, Pending
 from sidecar.lsp.running import Running
@@ -51,7 +52,8 @@ MAX_RUNNING = 1000
 _log = logging.getLogger(__name__)
 
 Handler = Callable[..., Any]
-Send = Callable[[bytes, Hashable | None], None]
+Send = Callable[["bytes | Sequence[bytes]", Hashable | None], None]
+"""A message, or its pieces."""
 
 
 class State(enum.Enum):
@@ -96,8 +98,10 @@ class SidecarProtocol(LanguageServerProtocol):
         }
         """What is done before (initialize: around) the feature of the same name."""
         self._encode = json.JSONEncoder(
-            separators=(",", ":"), allow_nan=False, default=self._serialize_message
+            separators=(",", ":"), allow_nan=False, default=self._serialize_other
         ).encode
+        self._marks = Marks()
+        """Of the message that is being encoded."""
 
     def _register_builtin_features(self) -> None:
         """None of pygls's: these and `sync` take their place."""
@@ -323,14 +327,22 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def request(self, method: str, params: Any = None) -> Pending:
         """Queues a request before it returns. Awaiting gives the result as plain JSON; see Pending."""
+        marks = self._marks = Marks()
         encoded = (
             None if params is None else self._encode(params)
         )  # first: it may raise, and then nothing was asked
         pending = self._asked.new()
         if not self._gone:
             head = f'{{"jsonrpc":"2.0","id":"{pending.id}","method":{self._encode(method)}'
-            self._post(f"{head}}}" if encoded is None else f'{head},"params":{encoded}}}')
+            body = f"{head}}}" if encoded is None else f'{head},"params":{encoded}}}'
+            if not marks:
+                self._post(body)
+            elif self._send is not None:
+                self._send(marks.in_pieces(body), None)
         return pending
+
+    def _serialize_other(self, value: Any) -> Any:
+        return self._marks.put(value) if isinstance(value, LongText) else self._serialize_message(value)
 
     async def disconnect(self, seconds: float) -> None:
         """The editor is gone, or going: whoever waits for it is told, its own requests are cancelled. Their answers are still

@@ -15,7 +15,7 @@ import os
 import select
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 SOFT_LIMIT = 8 * 1024 * 1024
@@ -31,7 +31,8 @@ _log = logging.getLogger(__name__)
 
 
 class _Message(NamedTuple):
-    data: bytes
+    pieces: Sequence[bytes]
+    size: int
     coalescible: bool
 
 
@@ -68,9 +69,14 @@ class Writer:
         """Bytes waiting, without the batch that is being written."""
         return self._firm + self._soft
 
-    def send(self, body: bytes, key: Hashable | None = None) -> None:
-        """Queues one message; never blocks. After a break it does nothing: whoever waits for an answer is told elsewhere."""
-        data = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    def send(self, body: bytes | Sequence[bytes], key: Hashable | None = None) -> None:
+        """Queues one message, whose pieces are not joined; never blocks. After a break it does nothing: whoever waits for an answer is told
+        elsewhere."""
+        if isinstance(body, bytes):
+            pieces: Sequence[bytes] = (b"Content-Length: %d\r\n\r\n%b" % (len(body), body),)
+        else:
+            pieces = (b"Content-Length: %d\r\n\r\n" % sum(map(len, body)), *body)
+        size = sum(map(len, pieces))
         overflow = False
         with self._changed:
             if self._closing or self._broken:
@@ -78,32 +84,32 @@ class Writer:
             if key is None:
                 self._serial += 1
                 overflow = self._firm > self._hard_limit
-                self._queue[self._serial] = _Message(data, False)
-                self._firm += len(data)
+                self._queue[self._serial] = _Message(pieces, size, False)
+                self._firm += size
             else:
-                self._put_coalescible(("key", key), data)
+                self._put_coalescible(("key", key), _Message(pieces, size, True))
             self._changed.notify()
         if overflow:
             self._break(f"the editor has not read {self._firm} bytes")
 
-    def _put_coalescible(self, key: Hashable, data: bytes) -> None:
+    def _put_coalescible(self, key: Hashable, message: _Message) -> None:
         older = self._queue.pop(key, None)
         if older is not None:
-            self._soft -= len(older.data)
-        self._queue[key] = _Message(data, True)
-        self._soft += len(data)
+            self._soft -= older.size
+        self._queue[key] = message
+        self._soft += message.size
         # the newest does not count: one large update must not push out the words before it
-        if self._soft - len(data) <= self._soft_limit:
+        if self._soft - message.size <= self._soft_limit:
             return
         if not self.dropped:
             _log.warning("the editor reads too slowly: some updates are not sent")
         half = self._soft_limit // 2
-        candidates = [k for k, message in self._queue.items() if message.coalescible and k != key]
+        candidates = [k for k, other in self._queue.items() if other.coalescible and k != key]
         # huge ones first: for one of them all that was said beside it would go
-        for candidate in sorted(candidates, key=lambda k: len(self._queue[k].data) <= half):
-            self._soft -= len(self._queue.pop(candidate).data)
+        for candidate in sorted(candidates, key=lambda k: self._queue[k].size <= half):
+            self._soft -= self._queue.pop(candidate).size
             self.dropped += 1
-            if self._soft - len(data) <= half:
+            if self._soft - message.size <= half:
                 break
 
     def close(self) -> None:
@@ -119,13 +125,14 @@ class Writer:
     def _run(self) -> None:
         try:
             while (batch := self._take()) is not None:
-                self._write(batch)
+                for piece in batch:
+                    self._write(piece)
         except OSError as error:
             self._break(f"writing to the editor failed: {error.strerror}")
         finally:
             self._done.set()
 
-    def _take(self) -> bytes | None:
+    def _take(self) -> Sequence[bytes] | None:
         with self._changed:
             while not self._queue:
                 if self._closing or self._broken:
@@ -137,13 +144,13 @@ class Writer:
             size = 0
             while self._queue and size < _BATCH:
                 _, message = self._queue.popitem(last=False)
-                parts.append(message.data)
-                size += len(message.data)
+                parts += message.pieces
+                size += message.size
                 if message.coalescible:
-                    self._soft -= len(message.data)
+                    self._soft -= message.size
                 else:
-                    self._firm -= len(message.data)
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+                    self._firm -= message.size
+            return [b"".join(parts)] if size < 2 * _BATCH else parts
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)

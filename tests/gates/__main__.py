@@ -24,6 +24,8 @@ MEASURED = (
     "MB said",
     "times its bytes",
     "times a write's bytes",
+    "times a new file's bytes",
+    "times a wide write's bytes",
     "MB left unread",
     "loop ms",
     "step ms",
@@ -203,6 +205,12 @@ GATES = (
         ["tests/gates/test_message_bytes.py"],
         "a message < 5 times its bytes",
         "tests/gates/test_message_bytes.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "write_bytes",
+        ["tests/gates/test_write_bytes.py"],
+        "a new file < 5 times its bytes; no other write more than it did",
+        "tests/gates/test_write_bytes.py::test_the_gate_can_fail",
     ),
     Gate(
         "inflight",

@@ -136,7 +136,8 @@ def the_writer_blocks() -> None:
     """Messages to the editor are written where they come about."""
     from sidecar.lsp.writer import Writer
 
-    def send(self: Writer, body: bytes, key: object = None) -> None:
+    def send(self: Writer, body: bytes | list[bytes], key: object = None) -> None:
+        body = body if isinstance(body, bytes) else b"".join(body)
         self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     Writer.send = send

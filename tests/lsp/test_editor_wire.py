@@ -135,7 +135,11 @@ async def test_mutilated_sessions() -> None:
         random = Random(seed)
         sent: list[dict[str, Any]] = []
         async with lsp_only.build() as server:
-            server.protocol.attach(lambda body, key, sent=sent: sent.append(json.loads(body)))
+            server.protocol.attach(
+                lambda body, key, sent=sent: sent.append(
+                    json.loads(body if isinstance(body, bytes) else b"".join(body))
+                )
+            )
             framing = Framing(max_body=10_000)
             data = INIT + mutilated(random) + b"".join(probes)
             while data:
