@@ -275,6 +275,13 @@ def characters_are_counted() -> None:
     held.sys = Characters
 
 
+def everybody_may_wait() -> None:
+    """For the end of one terminal, as often as somebody asks."""
+    from sidecar.acp import terminal_requests
+
+    terminal_requests.WAITS_AT_MOST = 1 << 40
+
+
 def every_text_is_kept_apart() -> None:
     """Each as a string of its own, or as good as that."""
     from sidecar.core.kept import Kept
@@ -396,6 +403,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         sign_in_is_handed_out,
         folders_are_walked_by_calls,
         characters_are_counted,
+        everybody_may_wait,
         every_text_is_kept_apart,
         texts_are_copied,
         outputs_are_small,

@@ -60,14 +60,14 @@ def writes(text: str, megabytes: int) -> Script:
     }
 
 
-def waits() -> Script:
+def waits(times: int = WAITS) -> Script:
     make = {"sessionId": "$session", "command": "sleep", "args": ["600"]}
     ask = '{"jsonrpc":"2.0","id":"e$n","method":"terminal/wait_for_exit","params":{"sessionId":"s1","terminalId":"term-1"}}\n'
     return {
         "turns": [
             [
                 {"request": "terminal/create", "params": make, "as": "made"},
-                {"repeat": WAITS, "steps": [{"raw": ask}]},
+                {"repeat": times, "steps": [{"raw": ask}]},
                 {"request": "nobody/knows", "as": "last"},
                 {"say": "sent"},
                 {"wait_for": "session/cancel"},
@@ -117,3 +117,11 @@ async def test_the_gate_can_fail(tmp_path: Path) -> None:
     folder.mkdir()
     more = await grown(folder, writes(TEXTS["emoji"], LINES[0]), Absent, "characters_are_counted")
     assert more > HELD + (TIMES + 1) * LINES[0] + 60, f"only {more:.0f} MB"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminals there")
+async def test_the_gate_notices_waits_without_an_end(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    more = await grown(folder, waits(40_000), Product, "everybody_may_wait")
+    assert more > 60, f"only {more:.0f} MB"
