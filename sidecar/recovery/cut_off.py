@@ -57,8 +57,12 @@ AFTER_SECONDS = 10.0
 """How long after the sidecar's last sign of life a change is still the agent's. The sidecar gives one every five
 seconds.
 """
-MAX_CHANGED = 500
-"""The most files of one folder that are examined."""
+MAX_CHANGED = 10_000
+"""The most files of one folder that are examined; the others are counted and told."""
+MAX_BYTES = 256 * 1024 * 1024
+"""The most of these that is read."""
+TOGETHER = 64
+"""Changes in one transaction of the journal."""
 MAX_TEXT = 16 * 1024 * 1024
 """The largest file that is examined, in bytes."""
 _NAMED = 5
@@ -102,14 +106,16 @@ async def at_start(journal: SqliteJournal) -> list[str]:
                 missed = _missed(written, await journal.load_ledger(uri), told_of)
                 if missed is not None:
                     await journal.save_ledger(*missed)
-            for one in seen.found:
-                told_of = await journal.told(one.entry.path) if one.sure else ()
-                entry_id = await journal.begin(_in_folders(one.entry, made))
-                kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
-                under_review = _under_review(one, entry_id, kept, told_of)
-                if under_review is not None:
-                    await journal.save_ledger(*under_review)
-                await journal.finish(entry_id, "done" if one.sure else "unknown")
+            for some in _some_at_a_time(seen.found):
+                told_of = [await journal.told(one.entry.path) if one.sure else () for one in some]
+                ids = await journal.begin_all([_in_folders(one.entry, made) for one in some])
+                for one, entry_id, writes in zip(some, ids, told_of, strict=True):
+                    kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
+                    under_review = _under_review(one, entry_id, kept, writes)
+                    if under_review is not None:
+                        await journal.save_ledger(*under_review)
+                await journal.finish_all(_whose(some, ids, sure=True), "done")
+                await journal.finish_all(_whose(some, ids, sure=False), "unknown")
             await journal.session_closed(cut.session)
             await journal.turn_settled(cut.id)
             told += sentences(cut, seen)
@@ -132,18 +138,30 @@ def settle(store: Store) -> list[str]:
             missed = _missed(written, store.load_ledger(uri), store.told(written.entry.path))
             if missed is not None:
                 store.save_ledger(*missed)
-        for one in seen.found:
-            told_of = store.told(one.entry.path) if one.sure else ()
-            entry_id = store.begin(_in_folders(one.entry, made))
-            kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
-            under_review = _under_review(one, entry_id, kept, told_of)
-            if under_review is not None:
-                store.save_ledger(*under_review)
-            store.finish(entry_id, "done" if one.sure else "unknown")
+        for some in _some_at_a_time(seen.found):
+            told_of = [store.told(one.entry.path) if one.sure else () for one in some]
+            ids = store.begin_all([_in_folders(one.entry, made) for one in some])
+            for one, entry_id, writes in zip(some, ids, told_of, strict=True):
+                kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
+                under_review = _under_review(one, entry_id, kept, writes)
+                if under_review is not None:
+                    store.save_ledger(*under_review)
+            store.finish_all(_whose(some, ids, sure=True), "done")
+            store.finish_all(_whose(some, ids, sure=False), "unknown")
         store.session_closed(cut.session)
         store.turn_settled(cut.id)
         told += sentences(cut, seen)
     return told
+
+
+def _some_at_a_time(found: Sequence[Found]) -> Iterator[Sequence[Found]]:
+    for first in range(0, len(found), TOGETHER):
+        yield found[first : first + TOGETHER]
+
+
+def _whose(found: Sequence[Found], ids: Sequence[str], *, sure: bool) -> list[str]:
+    """The entries of those that are the agent's for certain, or not."""
+    return [entry_id for one, entry_id in zip(found, ids, strict=True) if one.sure is sure]
 
 
 def sentences(cut: CutOff, seen: Look) -> list[str]:
@@ -191,12 +209,12 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
         name
         for name in sorted(then | set(start.links) | set(now.stats) | set(now.links))
         if _may_have_moved(cut, name, now) and os.path.join(start.folder, name) not in without
-    ][:MAX_CHANGED]
+    ]
+    moved, lost = _within_bounds(cut, moved, now)
     held = git_head.contents(
         start.folder, {head[name].object_id for name in moved if name in head and name not in start.texts}
     )
     found: list[Found] = []
-    lost: list[str] = []
     saved_over: list[str] = []
     with Roots([start.folder]) as roots:
         for name in moved:
@@ -204,7 +222,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
             after = _now(roots, name, now)
             before = _before(cut, name, then, held.get(head[name].object_id) if name in head else None, after)
             if isinstance(before, Refusal) or isinstance(after, Refusal):
-                if before is not None and cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS:
+                if before is not None and _is_in_turn(cut, name, stat):
                     lost.append(name)
                 continue
             if name in start.saves:
@@ -214,6 +232,26 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
             found += _compared(cut, name, before, after, stat)
     changed = {one.entry.path for one in found}.union(saved_over)
     return Look(found, lost, list(_with_last_write(cut, changed)))
+
+
+def _within_bounds(cut: CutOff, names: Sequence[str], now: Entries) -> tuple[list[str], list[str]]:
+    """Those that are examined, and of the others those that changed in the turn."""
+    within: list[str] = []
+    beyond: list[str] = []
+    left = MAX_BYTES
+    for name in names:
+        stat = now.stats.get(name)
+        left -= 0 if stat is None else min(stat.size, MAX_TEXT)
+        if len(within) < MAX_CHANGED and left >= 0:
+            within.append(name)
+        elif _is_in_turn(cut, name, stat):
+            beyond.append(name)
+    return within, beyond
+
+
+def _is_in_turn(cut: CutOff, name: str, stat: Stat | None) -> bool:
+    """Whether a change of it counts as the agent's."""
+    return cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS
 
 
 def _unnoted(cut: CutOff, names: Sequence[str]) -> Iterator[str]:
@@ -321,7 +359,7 @@ def _compared(
     cut: CutOff, name: str, before: FileState | None, after: FileState | None, stat: Stat | None
 ) -> Iterator[Found]:
     path = os.path.join(cut.start.folder, name)
-    sure = cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS
+    sure = _is_in_turn(cut, name, stat)
     if before == after or (before is None and not sure):  # of a new file, there is no earlier text to lose
         return
     was, says = _decoded(before), _decoded(after)

@@ -286,6 +286,42 @@ def test_what_was_reviewed_since_a_write_is_not_put_under_review_again(journal: 
         assert store.load_ledger(uri) is None
 
 
+@pytest.mark.parametrize(("bound", "value"), [("MAX_CHANGED", 2), ("MAX_BYTES", 2 * len(NEW))])
+def test_what_is_beyond_a_bound_is_told(
+    journal: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int
+) -> None:
+    monkeypatch.setattr(cut_off, bound, value)
+    names = [f"{number}.txt" for number in range(5)]
+    put(folder, dict.fromkeys(names, OLD))
+    die(journal, begun(folder, dict.fromkeys(names, OLD)))
+    put(folder, dict.fromkeys(names, NEW))
+    with Store(journal) as store:
+        told = settle(store)
+        assert [os.path.basename(one.path) for one in reversed(store.entries())] == names[:2]
+    assert any(
+        words.startswith("2.txt, 3.txt, 4.txt were changed") and words.endswith("cannot be taken back.")
+        for words in told
+    )
+
+
+def test_thousands_are_found_in_few_transactions(
+    journal: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{number}.txt" for number in range(1200)]
+    put(folder, dict.fromkeys(names, OLD))
+    die(journal, begun(folder, dict.fromkeys(names, OLD)))
+    put(folder, dict.fromkeys(names, NEW))
+    begin_all, times = Store.begin_all, list[int]()
+    monkeypatch.setattr(
+        Store, "begin_all", lambda self, entries, *more: times.append(1) or begin_all(self, entries, *more)
+    )
+    with Store(journal) as store:
+        settle(store)
+        assert len(store.entries()) == len(names)
+        assert {one.state for one in store.entries()} == {"done"}
+    assert len(times) < 20
+
+
 def test_what_the_user_saved_meanwhile_is_the_users(journal: Path, folder: Path) -> None:
     put(folder, {"a.txt": OLD})
     mine = "mine\n" + OLD
