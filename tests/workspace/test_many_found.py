@@ -19,7 +19,7 @@ from tests.workspace.test_behind import Turn, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import rows
 
-MANY = 150
+MANY, MORE = 150, 700
 
 
 class SlowDisk(MemoryJournal):
@@ -30,8 +30,8 @@ class SlowDisk(MemoryJournal):
         return await super().begin(entry, takes_back)
 
 
-def start(folder: Path) -> dict[str, bytes]:
-    for i in range(MANY):
+def start(folder: Path, count: int = MANY) -> dict[str, bytes]:
+    for i in range(count):
         (folder / f"{i}.txt").write_text(f"{i}\n")
     return files(folder)
 
@@ -49,16 +49,16 @@ def modes(path: Path) -> None:
 
 
 def command(
-    work: Callable[[Path], None], named: int = 0, *, ends: bool = True
+    work: Callable[[Path], None], named: int = 0, *, ends: bool = True, count: int = MANY
 ) -> Callable[[Turn, FakeEditor], Any]:
     """`ends`: the agent says when it is over, and what has changed is seen then."""
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         for first in range(0, named, 30):
-            turn.says("execute", *(f"{i}.txt" for i in range(first, first + 30)))
+            turn.says("execute", *(f"{i}.txt" for i in range(first, min(first + 30, named))))
         turn.says("execute")
         tick()
-        for i in range(MANY):
+        for i in range(count):
             work(turn.bench.folder / f"{i}.txt")
         tick()
         if ends:
@@ -81,6 +81,20 @@ def test_all_are_listed_and_taken_back(tmp_path: Path, work: Callable[[Path], No
         assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
 
     editor = play(tmp_path, VSCODE, command(work, named), after=after, journal=SlowDisk(), custom=False)
+    assert not [words for level, words in editor.shown if level == "warning"]
+
+
+@pytest.mark.parametrize("named", [0, MORE])
+def test_however_many_they_are(tmp_path: Path, named: int) -> None:
+    before = start(tmp_path, MORE)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == MORE
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert not result.impossible
+        assert files(tmp_path) == before
+
+    editor = play(tmp_path, VSCODE, command(changes, named, count=MORE), after=after, custom=False)
     assert not [words for level, words in editor.shown if level == "warning"]
 
 
