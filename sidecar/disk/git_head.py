@@ -37,7 +37,8 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "",
 }
-_OPTIONS = ("--no-pager", "--no-optional-locks", "--literal-pathspecs")
+_OPTIONS = ("--no-pager", "--no-optional-locks")
+_LITERAL = "--literal-pathspecs"
 SECONDS = 10.0
 """Limit for one command."""
 MOST_OUTPUT = 64 * 1024 * 1024
@@ -116,7 +117,8 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
 
 def is_ignored(folder: str, name: str) -> bool | None:
     """Whether a file of that name, relative to `folder`, is ignored and not in the index; None: no repository, or no git."""
-    if ask(folder, "check-ignore", "-z", "--", name):
+    named = os.fsencode(os.path.join(os.curdir, name)) + b"\0"  # which no pattern begins with
+    if ask(folder, "check-ignore", "-z", "--stdin", data=named, literal=False):
         return True
     return None if ask(folder, "rev-parse", "--git-dir") is None else False
 
@@ -231,15 +233,17 @@ def _is_id(words: str) -> bool:
     return len(words) in (40, 64) and all(c in "0123456789abcdef" for c in words)
 
 
-def ask(folder: str, *words: str, data: bytes = b"", alone: bool = False) -> bytes | None:
+def ask(
+    folder: str, *words: str, data: bytes = b"", alone: bool = False, literal: bool = True
+) -> bytes | None:
     """What git says of the repository that `folder` (an absolute path) is in. `words`: one of the commands that are safe, see above; `data`: what
-    it is given to read. `alone` as in `names`. None: it failed, said too much, or there is no git."""
+    it is given to read. `alone` as in `names`; `literal`: names are no patterns, which one command does not understand. None: it failed, said too much, or there is no git."""
     program = _program(folder)
     if program is None:
         return None
     try:
         done = subprocess.run(
-            command(program, folder, words),
+            command(program, folder, words, literal=literal),
             input=data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -278,9 +282,9 @@ def ask_in_parts(folder: str, *words: str) -> Iterator[bytes]:
             git.kill()
 
 
-def command(program: str, folder: str, words: Sequence[str]) -> list[str]:
+def command(program: str, folder: str, words: Sequence[str], *, literal: bool = True) -> list[str]:
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-    return [program, *_OPTIONS, *settings, "-C", folder, *words]
+    return [program, *_OPTIONS, *([_LITERAL] if literal else ()), *settings, "-C", folder, *words]
 
 
 def environment() -> dict[str, str]:

@@ -50,6 +50,17 @@ def test_names_and_the_last_commit(repository: Path) -> None:
     assert git_head.contents(str(repository), ids) == {ids[0]: b"\x00\xff", ids[2]: b"one\n"}
 
 
+def test_what_is_ignored(repository: Path, tmp_path: Path) -> None:
+    (repository / ".gitignore").write_text("ignored\n*.log\na.txt\n!kept.log\n")
+    odd = [os.fsdecode(b"\xff.log"), "-q.log", ":(top).log", "a\nb.log", "no such.log", "sub/new.log"]
+    for name in ("ignored", *odd):
+        assert git_head.is_ignored(str(repository), name) is True, name
+    for name in ("new", "a.txt", "kept.log", "no such.txt"):
+        assert git_head.is_ignored(str(repository), name) is False, name
+    assert git_head.is_ignored(str(repository / "sub"), "new.log") is True
+    assert git_head.is_ignored(str(tmp_path), "ignored") is None
+
+
 def test_what_is_no_repository(tmp_path: Path) -> None:
     assert git_head.names(str(tmp_path)) is None
     assert git_head.head(str(tmp_path)) == {}
