@@ -347,9 +347,7 @@ class _Job:
         for write in self._writes:
             states = self._store.states(write.id)
             assert states is not None, "grouped by it"
-            newer = runs[-1][-1] if runs else None
-            follows = newer is not None and newer.after is not None and newer.before == states[1]
-            if follows and None not in states:
+            if runs and runs[-1][-1].before == states[1]:
                 runs[-1].append(_Whole(write, *states))
             else:
                 runs.append([_Whole(write, *states)])
@@ -362,15 +360,17 @@ class _Job:
             return self._done(Outcome.STANDS, now.message)
         first = next((one for one in run if now != one.before), run[-1])  # those on top of it are out already
         write, before, after = first.write, run[-1].before, first.after
-        if before is not None and now is None and after is None:
-            before = self._as_moved(write, before)
+        if before is not None and first.before is not None and now is None and after is None:
+            moved = self._as_moved(write, first.before)
+            before = replace(moved, mode=before.mode) if before.data == first.before.data else before
         before = self._without_gone(run[-1].write, before)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now == before or (now is None and after is None and self._is_removed_since(write)):
             return Outcome.ALREADY
         if now is not None and after is None and self._is_back(write):
-            return Outcome.ALREADY
+            older = run[run.index(first) + 1 :]
+            return (yield from self._put_whole(older)) if older else Outcome.ALREADY
         if now != after and not (
             before is None and self._is_as_made(write, files.text(after), files.text(now))
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -266,16 +267,32 @@ def test_a_file_that_was_made_where_another_had_removed_one(
     assert there(path) == old
 
 
+A, B, C = (FileState(b"\0" + bytes([n])) for n in range(3))
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_what_was_changed_twice_is_put_back_in_one_step(tmp_path: Path, journal: Path, by_hand: bool) -> None:
+@pytest.mark.parametrize(
+    "states",
+    [(A, B, C), (A, B, None), (None, A, B), (A, None, B), (A, replace(A, mode=0o600), None)],
+    ids=[
+        "changed twice",
+        "and then removed",
+        "and made before",
+        "removed, and made anew",
+        "its mode, and removed",
+    ],
+)
+def test_what_was_changed_twice_is_put_back_in_one_step(
+    tmp_path: Path, journal: Path, states: tuple[FileState | None, ...], by_hand: bool
+) -> None:
     """Whatever ends that leaves no half of it, which no review has. Also where somebody has put back the newer change by hand."""
-    path, states = tmp_path.resolve() / "f", [FileState(b"\0" + bytes([n])) for n in range(3)]
+    path = tmp_path.resolve() / "f"
     with Store(journal) as store:
         for two in pairwise(states):
             store.finish(store.begin(entry(None, None, str(path), root=str(path.parent), states=two)), "done")
         put(path, states[1 if by_hand else 2])
         (done,) = revert(store, store.entries(), "r-1")
-        assert done.outcome is Outcome.PUT_BACK
+        assert not done.outcome.is_failure
         assert [one.state for one in store.entries()] == ["done", "undone", "undone"]
     assert there(path) == states[0]
 
