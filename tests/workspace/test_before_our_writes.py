@@ -12,12 +12,11 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
+from tests.workspace.between import HEARD
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
 from tests.workspace.test_whose import apart, reject_all, runs, short
 from tests.workspace.test_writes import done
 
-HEARD = 0.15
-"""Seconds after which what the agent tells of cannot have begun before."""
 either = pytest.mark.parametrize("custom", [True, False], ids=["through the editor", "on the disk"])
 
 

@@ -11,10 +11,10 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
+from tests.workspace.between import Slow
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import apart, reject_all, rows, runs, short
-from tests.workspace.test_whose_between import Slow
 
 BOTH = CHANGED.replace("two", "TWO")
 

@@ -11,9 +11,9 @@ from sidecar.journal.turns import SavedOver
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
+from tests.workspace.between import Slow
 from tests.workspace.test_behind import CHANGED, Turn, opened, play
 from tests.workspace.test_whose import runs
-from tests.workspace.test_whose_between import Slow
 
 
 @pytest.mark.parametrize("custom", [True, False])
