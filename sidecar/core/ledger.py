@@ -184,6 +184,20 @@ class Ledger:
     def hunks(self, hunks: Iterable[Hunk]) -> None:
         self._moving = Hunks(hunks)
 
+    def told(self, hunks: Sequence[Hunk]) -> bool:
+        """The hunks of the current text are known better, from elsewhere. Those that were there keep their numbers, and no other one gets a number that
+        was given before. Returns whether anything changed."""
+        was = self.hunks
+        numbers = {(h.start, h.end, h.old, h.versions): h.id for h in was}
+        known = [numbers.get((h.start, h.end, h.old, h.versions)) for h in hunks]
+        now = tuple(
+            replace(h, id=self._id() if number is None else number)
+            for h, number in zip(hunks, known, strict=True)
+        )
+        if now != was:
+            self.hunks = now
+        return now != was
+
     def meets(self, edit: Edit) -> bool:
         """Whether an edit of the current text lies on a hunk."""
         return bool(self._moving.met(edit))

@@ -3,6 +3,7 @@ gives the text without the agents' unreviewed work."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -13,8 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.kept_hunks import from_json, to_json
-from sidecar.core.ledger import Author, Ledger, _led_to
+from sidecar.core.ledger import Author, Hunk, Ledger, _led_to
 from sidecar.core.text import Text
+from sidecar.core.versions import Version
 
 PLACE = st.integers(0, 200)
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "d e\n", "😀\n"]), max_size=3).map("".join)
@@ -198,6 +200,24 @@ def test_an_undone_write_is_out_of_review_and_redone_in_it_again() -> None:
     for edit in changes.edits:
         ledger.user_edit(edit, len(after), lambda: after)
     assert ledger.hunks == hunks
+
+
+def test_what_is_told_anew_is_nothing_that_was_decided() -> None:
+    """The journal numbers what it tells from 1."""
+    before, after = "one\ntwo\nthree\nfour\n", "ONE\ntwo\nthree\nFOUR\n"
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("first", 1, "w1"))
+    kept, other = ledger.hunks
+    ledger.keep([kept.id])
+    assert ledger.told([replace(other, id=1)]) is False
+    assert ledger.hunks == (other,)
+    mine = Text.of("ONE\ntwo\nthree\nmine\n")
+    ledger.user_edit(Edit(other.start, other.end, "mine"), len(mine), lambda: mine)
+    assert ledger.hunks == ()
+    assert ledger.told([Hunk(1, 4, 7, "2", (Version(Author("first", 1, "w1"), "two"),))])
+    (found,) = ledger.hunks
+    assert found.id not in (kept.id, other.id)
+    assert ledger.became([kept.id, other.id]) == {kept.id: "kept", other.id: "taken back"}
 
 
 def test_a_redone_write_is_under_review_again_also_where_something_was_typed_after_it() -> None:

@@ -152,8 +152,7 @@ class Keeper:
         told = await aside(len(text), lambda: retold(writes, str(text)))
         if told is None or self.text_of(reviewed) != text or reviewed.ledger.hunks != hunks:
             return  # nothing is told of it, or it was edited or reviewed meanwhile
-        if tuple(told) != hunks:
-            reviewed.ledger.hunks = tuple(told)
+        if reviewed.ledger.told(told):
             self._state.ledgers.moved(reviewed)
 
     async def _brought_back(self, tracked: Tracked) -> _Kept | None:
