@@ -35,11 +35,17 @@ class Agent(IdleAgents):
         super().__init__()
         self.script: Callable[[Turn], Awaitable[None]] | None = None
         self.bench: Bench | None = None
+        self.wrong: AssertionError | None = None
+        """What a script found wrong: for the product it is an agent that fails, which is nothing unusual."""
 
     async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, object]]) -> str:
         assert self.bench is not None
         assert self.script is not None
-        await self.script(Turn(self.bench, session_id))
+        try:
+            await self.script(Turn(self.bench, session_id))
+        except AssertionError as wrong:
+            self.wrong = wrong
+            raise
         return "end_turn"
 
 
@@ -101,9 +107,13 @@ def play(
             await before(bench, fake)
             await asyncio.sleep(1)
             await bench.workspace.start_prompt(bench.session, [])[2]
+            if agents.wrong is not None:
+                raise agents.wrong
             await asyncio.sleep(3)
             await after(bench, fake)
             await asyncio.sleep(20)
+            if agents.wrong is not None:
+                raise agents.wrong
             for uri, buffer in fake.model.documents.items():
                 document = bench.workspace.state.overlay.get(uri)
                 assert document is not None

@@ -49,3 +49,25 @@ def test_a_save(tmp_path: Path, custom: bool, noted: bool) -> None:
         assert image.text == mine
 
     play(tmp_path, VSCODE, script, before=opened, journal=journal, custom=custom)
+
+
+def test_a_save_while_it_is_waited_for(tmp_path: Path) -> None:
+    """The editor has taken the agent's change from the disk, and it may be a save that is told in the next moment; then the user saves on top."""
+    journal, mine = Slow(), CHANGED.replace("one", "mine")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
+        await asyncio.sleep(0.1)
+        tick()
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(0.1)
+        assert list(journal.turn_savings.values()) == [SavedOver(CHANGED, mine)]
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+
+    play(tmp_path, VSCODE, script, before=opened, journal=journal)

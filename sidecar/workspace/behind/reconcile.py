@@ -162,7 +162,7 @@ class Reconciler:
         newer = self._files.newer_now(tracked)
         if newer is None or newer.text is None or self._files.explained(tracked, newer) is None:
             return None
-        return SavedOver(str(tracked.saved), newer.text)
+        return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
     async def saved(self, tracked: Tracked, text: Text) -> Text | None:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since

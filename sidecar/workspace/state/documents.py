@@ -272,6 +272,11 @@ class Tracked:
         """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""
         return self.disk is not None and self.disk.is_editors(self.document.uri, text)
 
+    def was_on_disk_before(self, text: str) -> str | None:
+        """What the disk was last found to say before `text` (both in the compared form), which it says now."""
+        known = () if self.disk is None else self.disk.known(self.document.uri)
+        return next((one for one in known if one != text), None)
+
     def is_on_disk(self, text: Text) -> bool:
         """Whether `text` is what the disk was last found to say."""
         return self.disk is not None and self.disk.is_text(self.document.uri, text)
