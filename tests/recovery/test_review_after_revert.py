@@ -151,6 +151,31 @@ async def test_the_sidecar_was_ended_right_after_it_brought_something_back(
         assert editor.text("a.txt") == mine(BASE)
 
 
+@pytest.mark.parametrize("is_unsaved", [False, True])
+async def test_the_sidecar_was_ended_right_after_an_agents_write(
+    tmp_path: Path, journal: Path, is_unsaved: bool
+) -> None:
+    """Nothing is stored of its review yet, and the editor has kept it unsaved. (What is saved is found in the file when the turn is settled.)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE if is_unsaved else FIRST)
+    with Store(journal) as store:
+        write = entry(BASE, FIRST, str(path), root=str(folder), session="first", via="editor")
+        store.finish(store.begin(write), "done")
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = FIRST
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        rows = await bench.workspace.review.listed(Selector())
+        assert [row["newText"] for row in rows] == (["agent48"] if is_unsaved else [])
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == (BASE if is_unsaved else FIRST)
+
+
 @pytest.mark.parametrize("seen_first", [False, True])
 async def test_an_editor_has_kept_what_the_turn_wrote_first(
     tmp_path: Path, journal: Path, seen_first: bool

@@ -156,10 +156,10 @@ class Keeper:
             self._state.ledgers.moved(reviewed)
 
     async def _brought_back(self, tracked: Tracked) -> _Kept | None:
-        """What is under review in a document of which nothing is stored, and in which somebody has just taken work back: what others had done before
-        may be there again, and the sidecar was ended before it stored that."""
+        """What is under review in a document of which nothing is stored, because the sidecar was ended before: somebody has just taken work back, so that
+        what others had done is there again; or an agent has just written it, and the editor has kept that unsaved."""
         path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
-        if path is None or not await self._journal.put_back(path, normal(text)):
+        if path is None or (tracked.is_clean() and not await self._journal.put_back(path, normal(text))):
             return None
         hunks = retold(await self._journal.told(path), text)
         return _Kept(text, hunks, ()) if hunks else None
