@@ -151,6 +151,9 @@ class SqliteJournal:
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         return await self._try(self._store.removal, path)
 
+    async def texts_gone(self, entry_id: str) -> Sequence[Texts]:
+        return await self._try(self._store.texts_gone, entry_id) or ()
+
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:
         return await self._try(self._store.paths, entry_ids) or []
 

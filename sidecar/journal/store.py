@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -259,6 +260,21 @@ class Store:
             return entry, whole[0]
 
         return self._do(work)
+
+    def gone(self, write: Recorded) -> list[Recorded]:
+        """The writes of its file before it that were taken back after it was made, newest first."""
+        older = (one for one in self.entries(Selection(paths=(write.path,))) if one.id < write.id)
+        since = takewhile(lambda one: one.agent not in TAKES_BACK, older)
+        return [one for one in since if one.path == write.path and one.state in ("undone", "rejected")]
+
+    def texts_gone(self, entry_id: str) -> list[Texts]:
+        """What those did to its text, newest first; not what a text does not say all of."""
+        return [
+            self.texts(one.id)
+            for write in self._these([entry_id])
+            for one in self.gone(write)
+            if self.states(one.id) is None
+        ]
 
     def moved_to(self, entry_id: str) -> list[Recorded]:
         """Of a write that removed a file: the writes of the same turn that made another one with its text, newest first."""

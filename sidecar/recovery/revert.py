@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property, partial
-from itertools import takewhile
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from sidecar import disk
@@ -306,11 +305,7 @@ class _Job:
 
     def _gone(self, write: Recorded) -> list[Recorded]:
         """The writes before it that were taken back after it was made, newest first. Whoever takes back a revert wants them back."""
-        if write.agent in TAKES_BACK:
-            return []
-        older = (one for one in self._every if one.id < write.id)
-        since = takewhile(lambda one: one.agent not in TAKES_BACK, older)
-        return [one for one in since if one.state in ("undone", "rejected")]
+        return [] if write.agent in TAKES_BACK else self._store.gone(write)
 
     def _whole(self) -> _Steps[Reverted]:
         done = Outcome.ALREADY

@@ -12,6 +12,7 @@ import pytest
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.entry import EntryState
 from sidecar.journal.selecting import Selection
 from sidecar.recovery.revert import revert
 from sidecar.workspace.review.applying import Change, Step
@@ -422,3 +423,23 @@ async def test_a_document_that_is_closed_before_its_review_is_back(
         await asyncio.wait_for(back.wait(), PATIENCE)
         await bench.workspace.review.reject(Selector(everything=True))
     assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("became", ["rejected", "undone", "done"])
+async def test_what_was_taken_back_in_a_file_that_is_gone_does_not_come_back_with_it(
+    tmp_path: Path, journal: Path, became: EntryState
+) -> None:
+    """In a document that was still open, by a sidecar that was ended since; then its removal is rejected."""
+    folder = tmp_path.resolve()
+    path, states = folder / "a.txt", (FileState(mine(FIRST).encode(), 0o600), None)
+    with Store(journal) as store:
+        written = store.begin(entry(BASE, FIRST, str(path), root=str(folder), session="first"))
+        removal = entry(mine(FIRST), None, str(path), root=str(folder), session="second", states=states)
+        removed = store.begin(removal)
+        store.finish_all([written, removed], "done")
+        store.finish(written, became)
+    async with on_the_journal(folder, journal) as bench:
+        bench.workspace.review.files.enter(str(path), *states, Author("second", 1, removed))
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    assert path.read_text() == mine(FIRST if became == "done" else BASE)
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -22,7 +22,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.retold import Told
 from sidecar.core.text import Position, Range, Text
 from sidecar.core.uri import DocumentUri, from_name, is_untitled
-from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.journal.entry import Entry, JournalFailed, Texts
 from sidecar.journal.turns import PreImage, SavedOver, TurnStart
 from sidecar.matchers import compile_matchers
 from sidecar.records import Records
@@ -336,6 +336,9 @@ class MemoryJournal:
 
     async def removal(self, path: str) -> None:
         return None
+
+    async def texts_gone(self, entry_id: str) -> list[Texts]:
+        return []
 
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:
         return list(dict.fromkeys(self.entries[one].path for one in entry_ids if one in self.entries))

@@ -21,6 +21,7 @@ from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.taken_back import without_gone
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import decode
 from sidecar.disk.codec import Decoded
@@ -262,11 +263,22 @@ class FileReviews:
         elif change.kind == "mode":
             why = await self._put_mode(change)
         else:
+            change = await self._without_gone(change)
             why = await self._put(change.path, change.after, change.before)
         if not why:
             self._now[change.path] = change.before
             self._drop(change)
         return why
+
+    async def _without_gone(self, change: FileChange) -> FileChange:
+        """What was taken back in the file while it was gone does not come back with it."""
+        before, gone = change.before, await self._journal.texts_gone(change.author.write)
+        was = None if before is None or before.is_link or change.after is not None else decode(before.data)
+        if before is None or not isinstance(was, Decoded) or not gone:
+            return change
+        text, _ = without_gone((was.text, None), gone)
+        data = before.data if text is None else disk.encode(text, was.encoding, was.bom)
+        return change if isinstance(data, Refusal) else replace(change, before=replace(before, data=data))
 
     async def _move_back(self, change: FileChange) -> str:
         now = await self.found(change.path)

@@ -16,7 +16,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
 from sidecar.core.text import Encoding, Text
-from sidecar.journal.entry import Entry, EntryState, Recorded
+from sidecar.journal.entry import Entry, EntryState, Recorded, Texts
 from sidecar.journal.turns import PreImage, SavedOver, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import (
@@ -483,6 +483,10 @@ class Journal(Protocol):
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         """The newest entry of this file (canonical path) that is not taken back, and what was there before it; None unless it removed the
         file. Never raises."""
+        ...
+
+    async def texts_gone(self, entry_id: str) -> Sequence[Texts]:
+        """What the entries of its file before it did to the text that were taken back after it was made, newest first. Never raises."""
         ...
 
     async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:
