@@ -511,6 +511,14 @@ class FakeModel(EditorModel):
         """Whatever the disk says now is no reason not to save."""
         self._seen[uri] = self.files.read(uri)
 
+    def has_seen(self, uri: str) -> bytes | None:
+        """What it last saw the disk say."""
+        return self._seen.get(uri)
+
+    def saw(self, uri: str, data: bytes | None) -> None:
+        """As `has_seen` gave it: it has not looked since."""
+        self._seen[uri] = data
+
     def look_at_disk(self, only: str | None = None) -> None:
         """Triggered by a file watcher or by the user's return to the window: reloads clean documents, or one (its URI)."""
         if self.habits.reloads is None:

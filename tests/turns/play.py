@@ -50,6 +50,8 @@ class Left(NamedTuple):
     names: list[str]
     documents: dict[str, str | None]
     """Those that the editor had open, and what they say that are unsaved: it keeps their text."""
+    seen: dict[str, bytes | None]
+    """What it had last seen their files say: it is not ended with the sidecar, and asks before it saves over anything newer."""
 
 
 class Scripted(IdleAgents):
@@ -96,7 +98,7 @@ class _Turn(AgentsActs, UsersActs):
                 raise left
             assert isinstance(left, Left)
             self.world, self.sessions, self.names = left.world, left.sessions, left.names
-            self.documents = left.documents
+            self.documents, self.seen = left.documents, left.seen
             self.report.problems += left.problems
         else:
             run(self.play())
@@ -108,7 +110,9 @@ class _Turn(AgentsActs, UsersActs):
 
     def _until_killed(self, die: Callable[[object], NoReturn]) -> None:
         def end() -> None:
-            die(Left(self.world, self.sessions, self.report.problems, self.names, self._documents_left()))
+            documents = self._documents_left()
+            seen = {name: self.editor.model.has_seen(self.editor.uri(name)) for name in documents}
+            die(Left(self.world, self.sessions, self.report.problems, self.names, documents, seen))
 
         self.fuse = Fuse(end)
         run(self.play())
@@ -192,11 +196,13 @@ class _Turn(AgentsActs, UsersActs):
     def _opens_again(self) -> None:
         """The editor tells another sidecar of its documents, with their text."""
         buffers = [
-            (self.editor.opens(name), text) for name, text in self.documents.items() if self._data(name)
+            (name, self.editor.opens(name), text) for name, text in self.documents.items() if self._data(name)
         ]
         self.editor.attach(self.bench.workspace.apply)
-        for buffer, text in buffers:
-            buffer.text = buffer.text if text is None else text
+        for name, buffer, text in buffers:
+            if text is not None:
+                buffer.text = text
+                self.editor.model.saw(buffer.uri, self.seen.get(name))
             self.say(f"the editor has {buffer.uri} open again: {text!r}, unsaved: {buffer.dirty}")
             self.editor.model.opened(buffer)
 

@@ -55,6 +55,7 @@ class Scene:
             self.ending = "shut down"
         self.fuse: Fuse | None = None
         self.documents: dict[str, str | None] = {}
+        self.seen: dict[str, bytes | None] = {}
         self.makes_anew = Random(f"anew {seed}").random() < 0.5
         kinds = Random(f"kinds {seed}")
         self.names_late = kinds.random() < 0.3
