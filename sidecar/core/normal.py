@@ -45,6 +45,11 @@ class Normal:
         self._shift = 1 if raw.startswith(BOM) else 0
         self._marks: array[int] | None = None
 
+    @property
+    def _has_lone_returns(self) -> bool:
+        """Of a text without, every change is the same in both forms: none begins or ends within "\r\n"."""
+        return self.raw.count("\r") != self.raw.count("\r\n")
+
     def offset_in_raw(self, offset: int) -> int:
         """Where `offset` of the compared form lies in the raw text; never between "\\r" and "\\n"."""
         if self._marks is None:
@@ -64,6 +69,8 @@ class Normal:
             for e in changes.edits
         )
         mapped = ChangeSet.of(len(self.raw), edits)
+        if not self._has_lone_returns:
+            return mapped
         wanted = changes.apply(self.text)
         if normal(mapped.apply(self.raw)) == wanted:
             return mapped

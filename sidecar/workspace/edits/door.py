@@ -26,6 +26,7 @@ from sidecar.core.final_end import keep_final_end
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import normal
+from sidecar.core.text import Text
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.edits.write_task import Misplaced
@@ -51,6 +52,8 @@ class Planned:
     """Changes to `before`."""
     after: str
     """The text after the changes."""
+    text: Text | None = None
+    """`after`, in the chunks of the document's text, where somebody has made it."""
 
     @staticmethod
     def of(before: str, changes: ChangeSet) -> Planned:
@@ -222,7 +225,7 @@ class Door:
                 await self._journal.finish(entry, "failed")
                 return withdrawn
             landing = intent.landing(tracked, planned)
-            sent = await self._sender.send(tracked, planned.changes, intent.label, landing)
+            sent = await self._sender.send(tracked, planned.changes, intent.label, landing, planned.text)
             tracked = sent.tracked
             if not sent.flight.has_ended:
                 self.hold(ticket, partial(self._late, intent, sent, entry))

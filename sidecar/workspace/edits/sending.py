@@ -189,16 +189,23 @@ class Sender:
         self._followed: list[Followed] = []
 
     async def send(
-        self, tracked: Tracked, changes: ChangeSet, label: str, landing: Landing | None = None
+        self,
+        tracked: Tracked,
+        changes: ChangeSet,
+        label: str,
+        landing: Landing | None = None,
+        after: Text | None = None,
     ) -> Sent:
         """Sends `changes` of the document's text as it is in this moment: nothing is awaited before the request is out.
 
         `landing` is called once the expected text was seen, before anything newer is looked at; also when that is late.
-        Without it the edit is like one of the editor's own. When the answer does not come in time, the edit returned has not ended."""
+        Without it the edit is like one of the editor's own. `after`: what they lead to, where somebody has made it. When the answer does not come in time, the edit returned has not ended."""
         document = tracked.document
         before = document.snapshot()
         edits = self._editor.capabilities.coordinates.edits(before, changes)
-        sent = self._begin(tracked, led_to(before, changes), landing, changes, edits)
+        sent = self._begin(
+            tracked, led_to(before, changes) if after is None else after, landing, changes, edits
+        )
         edit = DocumentEdit(document.client_uri, document.version, edits)
         sent.request = self.dispatch(label, edit, sent.watch.news)
         self._under_way.append(sent)

@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 
 from sidecar.core.belief import Candidate
 from sidecar.core.diff import diff
+from sidecar.core.inflight import led_to
 from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
@@ -89,7 +90,9 @@ class AgentEdit(Intent[Refusal | None]):
         if isinstance(plan, EditText):
             changes = now.changes_in_raw(plan.changes)
             known = plan.after if changes is plan.changes else None
-            edit = Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
+            after = changes.apply(now.raw) if known is None else known
+            large = len(before) + len(after) > LARGE
+            edit = Planned(now.raw, changes, after, led_to(text, changes) if large else None)
             lines = lines_changed(text, changes) if len(before) > LARGE else (0, 0)
         return _WorkedOut(candidates, before, plan, edit, lines)
 
@@ -136,7 +139,13 @@ class AgentEdit(Intent[Refusal | None]):
 
     async def journal(self, planned: Planned) -> str | Stop[Refusal | None]:
         begun = await self._recorder.begin(
-            self._task.session, self.path, planned.before, planned.after, "editor", changes=planned.changes
+            self._task.session,
+            self.path,
+            planned.before,
+            planned.after,
+            "editor",
+            changes=planned.changes,
+            kept=planned.text,
         )
         if isinstance(begun, Refusal):
             return Stop(begun)
