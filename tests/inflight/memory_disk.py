@@ -15,7 +15,7 @@ from sidecar import disk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.demo.model import path_of
-from sidecar.disk import Decoded, Missing, Resolved, Root, Roots, Stat
+from sidecar.disk import Decoded, Encoded, Missing, Resolved, Root, Roots, Stat
 from sidecar.workspace.state.queues import Access
 from sidecar.workspace.state.storage import OnDisk, Storage
 
@@ -162,20 +162,20 @@ class MemoryStorage(Storage):
         await self._moment()
         return None if stat is None or text is None else OnDisk(stat, normal(text))
 
-    async def create(self, file: Missing, data: bytes) -> Stat | Refusal:
+    async def create(self, file: Missing, data: Encoded) -> Stat | Refusal:
         await self._moment()
         if file.path in self._disk.files:
             return Refusal(Kind.CHANGED_ON_DISK, f"changed: {file.requested}")
-        self._disk.put(file.path, data)
+        self._disk.put(file.path, b"".join(data))
         await self._moment()
         return self._disk.stat(file.path) or Refusal(Kind.IO_ERROR, "gone")
 
-    async def save(self, file: Resolved, data: bytes) -> Stat | Refusal:
+    async def save(self, file: Resolved, data: Encoded) -> Stat | Refusal:
         expected = file.stat
         await self._moment()
         if self._disk.stat(file.path) != expected:
             return Refusal(Kind.CHANGED_ON_DISK, f"changed: {file.requested}")
-        self._disk.put(file.path, data, by_rename=True)
+        self._disk.put(file.path, b"".join(data), by_rename=True)
         await self._moment()
         return self._disk.stat(file.path) or Refusal(Kind.IO_ERROR, "gone")
 

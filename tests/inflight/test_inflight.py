@@ -10,6 +10,7 @@ import pytest
 from sidecar.core import writes
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.text import Text
 from sidecar.workspace.edits.sending import Sender, Sent
 from sidecar.workspace.state.documents import Landing, Tracked
 from tests.inflight.fuzz import summary
@@ -95,9 +96,14 @@ def test_an_edit_that_is_sent_again_though_it_was_made_is_seen(monkeypatch: pyte
     once = Sender.send
 
     async def twice(
-        self: Sender, tracked: Tracked, changes: ChangeSet, label: str, landing: Landing | None = None
+        self: Sender,
+        tracked: Tracked,
+        changes: ChangeSet,
+        label: str,
+        landing: Landing | None = None,
+        after: Text | None = None,
     ) -> Sent:
-        sent = await once(self, tracked, changes, label, landing)
+        sent = await once(self, tracked, changes, label, landing, after)
         if sent.landed and not tracked.closed:
             size = len(tracked.document.rope)
             again = (Edit(min(e.start, size), min(e.start, size), e.new) for e in changes.edits)
