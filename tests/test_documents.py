@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar import __version__
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
     path
@@ -83,3 +85,32 @@ def test_a_page_that_code_cites_is_there() -> None:
     assert len({name for name, _ in cited}) > 5
     gone = [one for one in sorted(cited) if one[0] not in NOT_OURS and not (ROOT / one[0]).is_file()]
     assert gone == []
+
+
+def test_the_changelog_has_a_section_for_the_version_and_says_what_was_added_first() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert sections[0] == "Unreleased"
+    assert sections[-1].split(" ")[0] == "0.1.0"
+    assert __version__ in {one.split(" ")[0] for one in sections}
+    assert re.search(r"^### Added$", text.partition("\n## 0.1.0")[2], re.MULTILINE)
+
+
+RIDDLES = [
+    "what is mended is",
+    "takes no edits",
+    "what is not unsaved",
+    "files that are asked for before",
+    "is as expected because",
+    "keep all 1 ",
+]
+"""Ways to say things that readers did not understand; in lower case."""
+STRINGS = ["package.nls.json", "package.json"]
+
+
+@pytest.mark.parametrize("riddle", RIDDLES)
+def test_nobody_is_told_riddles(riddle: str) -> None:
+    pages = [*PAGES, *(ROOT / "editor-extension" / name for name in STRINGS)]
+    pages += (ROOT / "sidecar").rglob("*.py")
+    said = [page.name for page in pages if riddle in page.read_text(encoding="utf-8").lower()]
+    assert said == []

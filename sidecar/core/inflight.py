@@ -376,8 +376,8 @@ class InFlight:
         return overwrites(self.story.before, self.edits, received, self._coordinates, meant=meant)
 
     def _overwrote(self) -> bool:
-        """The text is as expected because what made the difference lay where the edit was made, and is gone: typing that the editor
-        had not told yet, or the disk's text of a document that was closed without saving, or edited after it was opened again."""
+        """True if our edit reached the expected text only by overwriting something that we had not seen: typing that the editor had
+        not reported yet, or the disk's text of a document that was closed without saving, or edited after it was reopened."""
         story = self.story
         if not self._is_astray(story.edits[: story.matched_at]):
             return False

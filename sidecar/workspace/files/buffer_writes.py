@@ -56,7 +56,7 @@ _LOOKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Untaken:
-    """The editor takes no edits at all; the document was clean (`clean`) or has unsaved text."""
+    """The editor accepts no edits at all; the document was clean (`clean`) or has unsaved text."""
 
     clean: bool
     reason: str
