@@ -7,6 +7,7 @@ has to stay. An agent may take away what it was shown and left out. A rejection 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,8 @@ class File:
     """What the person saw last."""
     doubled: set[str] = field(default_factory=set[str])
     """By programs, or by the agent, which copied them knowingly."""
+    brought: set[str] = field(default_factory=set[str])
+    """The agent's tokens that the person brought back, by undoing or redoing. An agent that had read before makes the same change again."""
     rejected: set[str] = field(default_factory=set[str])
     """The agent's tokens that the person took back, by whatever means."""
     reviewed: set[str] = field(default_factory=set[str])
@@ -128,6 +131,7 @@ class Oracle:
         file.taken -= came - file.pending
         file.rejected -= came
         file.reviewed -= came
+        file.brought |= {token for token in came if token[0] == "a"}
         file.required |= {token for token in came if is_persons(token)}
 
     def _all_of(self, name: str, text: str | None) -> set[str]:
@@ -175,10 +179,11 @@ class Oracle:
         deeds = [deed for deed in self.deeds() if deed.path == str(self._folder / name)]
         done = [deed for deed in deeds if deed.answer is None or deed.answer == "done"]
         removed = {token for deed in done for token in deed.removes}
+        made = Counter(token for deed in done if deed.answer == "done" for token in deed.brings)
         problems = [
             Problem("twice", f"{token} is {number} times in {name}")
             for token, number in counted(text).items()
-            if number > 1 and token not in file.doubled
+            if number > 1 and token not in file.doubled and not (token in file.brought and made[token] > 1)
         ]
         gone = {token: characters_lost(token, text) for token in sorted(file.required - file.taken - removed)}
         problems += [

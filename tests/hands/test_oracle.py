@@ -160,3 +160,16 @@ def test_what_was_undone_comes_back_with_a_close(oracle: Oracle, tmp_path: Path)
     oracle.stepped("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n")
     oracle.closed("a.txt", "l1x\nu2x\n", "l1x\nu2x\na3x\n")
     assert faults(oracle, "l1x\nu2x\n") == [("answer", 1)]
+
+
+def test_what_the_person_brings_back_while_the_agent_makes_it_again_is_there_twice(
+    oracle: Oracle, tmp_path: Path
+) -> None:
+    did(oracle, tmp_path)
+    oracle.stepped("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n")
+    assert faults(oracle, "l1x\nu2x\na3x\na3x\n") == [("twice", 1)]
+    oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\nu2x\na3x\n")
+    assert faults(oracle, "l1x\nu2x\na3x\na3x\n") == [("twice", 1)]
+    did(oracle, tmp_path)
+    did(oracle, tmp_path, before="l1x\nu2x\n", after="l1x\nu2x\na3x\n\n")
+    assert faults(oracle, "l1x\nu2x\na3x\na3x\n") == []
