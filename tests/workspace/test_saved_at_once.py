@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, VSCODE
+from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
@@ -105,3 +105,32 @@ def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
         assert path.read_text() == BASE.replace("one", "mine")
 
     play(tmp_path, EDITORS[name], script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("pause", [0.55, 0.8, 2.0])
+def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
+    tmp_path: Path, pause: float
+) -> None:
+    """Neovim tells of it, while the agent's change is being looked at, and then takes what the disk says."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("four", "FOUR"))
+        turn.says("edit", "a.txt", status="completed")
+        editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(pause)
+        editor.saves("a.txt")
+        await asyncio.sleep(0.05)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [(row["oldText"], row["newText"]) for row in bench.workspace.review.changes(ALL)] == [
+            ("four", "FOUR")
+        ]
+        await reject_all(bench)
+        assert path.read_text() == (BASE if pause < 2 else BASE.replace("one", "mine"))
+
+    play(tmp_path, NEOVIM_OURS, script, before=opened, after=after)

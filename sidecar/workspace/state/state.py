@@ -12,7 +12,7 @@ from sidecar.core.ledger import Hunk
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, is_untitled
+from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.state.documents import Documents, Tracked
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.opaque import Opaque
@@ -79,7 +79,8 @@ class State:
                     text = tracked.document.snapshot()
                     if tracked.text_at_save is None:  # the user may save once more right after us
                         tracked.text_at_save = text
-                    self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
+                    if self._may_be_written(tracked):
+                        self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
@@ -178,6 +179,11 @@ class State:
                         reviewed.user_edit(edit, length, document.snapshot)
                 self.ledgers.moved(reviewed)
         return tracked
+
+    def _may_be_written(self, tracked: Tracked) -> bool:
+        """Whether its file is another one than when it was last seen. Neovim tells of a save to which the user said no, too."""
+        path = to_path(tracked.document.uri)
+        return path is None or tracked.stat is None or self.storage.stat(path) != tracked.stat
 
     def _closed(self, uri: DocumentUri) -> None:
         tracked = self.documents.closed(uri)
