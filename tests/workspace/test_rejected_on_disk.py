@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from sidecar.journal.entry import Entry, JournalFailed
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, VSCODE
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_review import ALL, agent_writes, only, texts
 from tests.workspace.test_writes import done, play
 
@@ -167,3 +169,25 @@ def test_no_file_is_left_to_be_put_right(tmp_path: Path) -> None:
         assert not (tmp_path / "a.txt").exists()
 
     play(tmp_path, VSCODE, case)
+
+
+def test_it_is_listed_again_where_the_file_could_not_be_put_right(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+
+    class Full(MemoryJournal):
+        async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+            if entry.agent == "reject" and entry.via == "disk":
+                raise JournalFailed("no space left")
+            return await super().begin(entry, takes_back)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.closes("a.txt")
+        await told()
+        assert file.read_text() == AGENTS
+        rows = await bench.workspace.review.listed(ALL)
+        assert [(row["oldText"], row["newText"]) for row in rows] == [("two", "TWO"), ("five", "FIVE")]
+
+    play(tmp_path, VSCODE, case, journal=Full())
