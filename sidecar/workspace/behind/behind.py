@@ -228,9 +228,9 @@ class Behind:
         shared = before if saved is None else with_shared(before, saved, legs[0].after)
         if shared != before:  # saved meanwhile, and not made by whoever wrote it again
             apart = [Leg(shared, at), *legs]
-            apart_changes = on_top(raw, before, apart)
+            apart_changes = None if changes is None else on_top(raw, before, apart)
             if changes is None or apart_changes is not None:
-                legs, changes = apart, apart_changes if changes is not None else None
+                legs, changes = apart, apart_changes
         passed.append((disk, at))
         if not any(leg.is_somebodys for leg in legs):
             begun = None if changes is None else legs
