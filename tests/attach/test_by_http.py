@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,6 +32,18 @@ def address(port: Port) -> str:
 
 def browser(cookies: Any = None) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(trust_env=False, timeout=60, cookies=cookies)
+
+
+class Telling(Person):
+    """What waits in `wait_for` looks again when an update comes: it comes by a connection that the editor knows nothing of."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    async def session_update(self, session_id: str, update: Any, **more: Any) -> None:
+        await super().session_update(session_id, update, **more)
+        self._tell()
 
 
 async def code_of(port: Port) -> str:
@@ -68,7 +81,7 @@ async def test_the_sdks_client_drives_and_loads_a_conversation(tmp_path: Path, s
         browser() as other,
     ):
         url = f"{address(port)}?code={await code_of(port)}"
-        person, second = Person(), Person()
+        person, second = Telling(product.happened), Telling(product.happened)
         client = acp.connect_to_agent(cast("Any", person), sdk(url, client=http))
         hello = await client.initialize(protocol_version=acp.PROTOCOL_VERSION)
         assert hello.agent_info is not None
