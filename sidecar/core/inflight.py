@@ -43,6 +43,7 @@ class Phase(Enum):
     """Where an edit is. Those from EXACT on are ends."""
 
     ASKED = "the editor has not answered"
+    OVERDUE = "nor within the time for that: whoever asked was told that nobody knows"
     GRANTED = "it says that it made the edit; the document does not show it yet"
     SILENT = "it says so and tells nothing at all; it may be waiting for its user to pause (eglot)"
     DENIED = "it says that it did not; the typing that made the edit outdated is on its way"
@@ -98,8 +99,8 @@ SECONDS: Mapping[Phase, float] = {
     Phase.SILENT: 30.0,
     Phase.DENIED: 1.0,
 }
-"""How long each other phase lasts at most: an editor may ask its user before it answers; Neovim tells changes after 0.15 s, eglot after
-0.5 s, or that long after its user stopped typing (docs/clients.md)."""
+"""How long each other phase lasts at most; OVERDUE has no end in time. An editor may ask its user before it answers; Neovim tells changes
+after 0.15 s, eglot after 0.5 s, or that long after its user stopped typing (docs/clients.md)."""
 
 
 def _row(
@@ -114,15 +115,19 @@ def _row(
     return dict(zip(Shows, (nothing, other, astray, expected, anothers, opened, closed), strict=True))
 
 
-_ASKED, _GRANTED, _SILENT, _DENIED = Phase.ASKED, Phase.GRANTED, Phase.SILENT, Phase.DENIED
-_EXACT, _THERE, _DISPLACED, _REFUSED, _LOST = list(Phase)[4:]
+_ASKED, _OVERDUE, _GRANTED, _SILENT, _DENIED = list(Phase)[:5]
+_EXACT, _THERE, _DISPLACED, _REFUSED, _LOST = list(Phase)[5:]
 
 TABLE: Mapping[tuple[Phase, Event], Phase | Mapping[Shows, Phase]] = {
     (_ASKED, Event.YES): _row(_GRANTED, _GRANTED, _DISPLACED, _EXACT, _GRANTED, _GRANTED, _GRANTED),
     (_ASKED, Event.NO): _row(_DENIED, _REFUSED, _REFUSED, _EXACT, _EXACT, _DENIED, _DENIED),
     (_ASKED, Event.HUNG_UP): _LOST,
     (_ASKED, Event.MOVED): _ASKED,
-    (_ASKED, Event.TIME): _ASKED,
+    (_ASKED, Event.TIME): _row(_OVERDUE, _OVERDUE, _DISPLACED, _EXACT, _OVERDUE, _OVERDUE, _OVERDUE),
+    (_OVERDUE, Event.YES): _row(_GRANTED, _GRANTED, _DISPLACED, _EXACT, _GRANTED, _GRANTED, _GRANTED),
+    (_OVERDUE, Event.NO): _row(_DENIED, _REFUSED, _REFUSED, _EXACT, _EXACT, _DENIED, _DENIED),
+    (_OVERDUE, Event.HUNG_UP): _LOST,
+    (_OVERDUE, Event.MOVED): _row(_OVERDUE, _OVERDUE, _DISPLACED, _EXACT, _OVERDUE, _OVERDUE, _OVERDUE),
     (_GRANTED, Event.MOVED): _row(_GRANTED, _GRANTED, _DISPLACED, _EXACT, _GRANTED, _GRANTED, _GRANTED),
     (_GRANTED, Event.TIME): _row(_SILENT, _DISPLACED, _DISPLACED, _EXACT, _EXACT, _THERE, _LOST),
     (_SILENT, Event.MOVED): _row(_SILENT, _GRANTED, _DISPLACED, _EXACT, _GRANTED, _GRANTED, _GRANTED),
@@ -130,7 +135,8 @@ TABLE: Mapping[tuple[Phase, Event], Phase | Mapping[Shows, Phase]] = {
     (_DENIED, Event.MOVED): _row(_DENIED, _REFUSED, _REFUSED, _EXACT, _EXACT, _DENIED, _DENIED),
     (_DENIED, Event.TIME): _row(_REFUSED, _REFUSED, _REFUSED, _EXACT, _EXACT, _REFUSED, _REFUSED),
 }
-"""Where a phase goes on an event: the same whatever the document shows, or by that. Nothing is planned for a document before the end."""
+"""Where a phase goes on an event: the same whatever the document shows, or by that. Nothing is planned for a document before the end.
+Some editors never answer (docs/clients.md), so that what the document shows decides alone once the answer's time is over."""
 
 
 class Disk(Protocol):
@@ -275,7 +281,7 @@ class InFlight:
             warnings.warn(f"{event} in {self.phase}", RuntimeWarning, stacklevel=2)
             row = Phase.LOST
         self.phase = row if isinstance(row, Phase) else row[self.shows(disk)]
-        if self.phase is Phase.ASKED and event is Event.TIME:
+        if self.phase is Phase.OVERDUE and event is Event.TIME:
             return Action.TELL
         return ACTIONS.get(self.phase, Action.WAIT)
 
@@ -424,15 +430,25 @@ class Astray:
 
     def followed_by(self, correction: InFlight) -> None:
         """`correction` was to take them out and ended refused or displaced. One that was refused is not there, only what was typed
-        meanwhile. In a document that was closed without saving and opened again by this very edit, nothing else is left."""
-        last, then = self._made[-1], correction.attempt
+        meanwhile. A document that was closed without saving and opened again by this very edit goes on with what was saved."""
+        then = correction.attempt
         is_there = correction.phase is not Phase.REFUSED
-        if then.before != _after(last.before, last.received):
-            self._made = [then] if is_there else []
-        elif is_there:
+        self._goes_back_to(then.before)
+        if is_there:
             self._made.append(then)
-        else:
+        elif self._made:
+            last = self._made[-1]
             self._made[-1] = replace(last, received=[*last.received, *then.received])
+
+    def _goes_back_to(self, text: Text) -> None:
+        """Forgets what was made since the document said `text`, and everything when it never did."""
+        while self._made:
+            last = self._made.pop()
+            said = states(last.before, last.received)
+            count = max((n for n, one in enumerate(said) if n and one == text), default=0)
+            if count:
+                self._made.append(replace(last, received=last.received[:count]))
+                return
 
 
 def made_untold(

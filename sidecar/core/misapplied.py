@@ -144,8 +144,28 @@ def _run(
     received: Sequence[Edit],
     coordinates: Coordinates,
 ) -> _Run | None:
-    """Where in `received` our edits are: one after the other, in either order, or told in any other number of steps."""
-    for first in range(len(received)):
+    """Where in `received` our edits are: one after the other, in either order, or told in any other number of steps. Those that only take
+    text away look like much else: where they may be at several places they are at the last, for what an editor had not told before our
+    edit came, it tells first."""
+    takes_away = not any(edit.new_text for edit in sent)
+    found = _run_from(0, texts, sent, received, coordinates)
+    while takes_away and found is not None:
+        later = _run_from(found.end, texts, sent, received, coordinates)
+        if later is None:
+            break
+        found = later
+    return found
+
+
+def _run_from(
+    start: int,
+    texts: Sequence[Text],
+    sent: Sequence[TextEdit],
+    received: Sequence[Edit],
+    coordinates: Coordinates,
+) -> _Run | None:
+    """The first such place from `start` on."""
+    for first in range(start, len(received)):
         end = first + len(sent)
         for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
             run = received[first:end]

@@ -45,7 +45,7 @@ def problems(world: World) -> list[str]:
     found: list[str] = []
     told = bool(world.said)
     lost = {word for word in world.required if word not in there and word not in world.disk}
-    if lost and not told:
+    if lost and "left" not in world.said:  # that nobody knows what became of ours is no excuse
         found.append(f"lost {lost}")
     if there.count("OURS") > 1 and not told and not world.is_doubled_by_user:
         found.append("twice")
@@ -106,7 +106,7 @@ def test_every_interleaving(habit: Habit, capsys: pytest.CaptureFixture[str]) ->
         played += count.of(World(habit, case), MOST)
     with capsys.disabled():
         print(f"\n{habit.name}: {played} interleavings in {count.worlds} worlds")  # noqa: T201 - the count is the proof
-    assert played > 20_000
+    assert played > 10_000
     assert not count.found, "\n".join(count.found[:20])
 
 
@@ -152,20 +152,21 @@ def test_a_save_in_the_moment_in_which_an_edit_is_told_is_no_sign_of_another(by_
 
 
 def test_the_table_says_what_follows_in_every_phase() -> None:
-    waiting = set(SECONDS)
+    waiting = {*SECONDS, Phase.OVERDUE}
     assert waiting | set(ACTIONS) == set(Phase)
     assert not waiting & set(ACTIONS)
     for phase in waiting:
-        assert {(phase, Event.MOVED), (phase, Event.TIME)} <= set(TABLE)
+        assert (phase, Event.MOVED) in TABLE
+        assert ((phase, Event.TIME) in TABLE) is (phase in SECONDS)
     assert {phase for phase, _ in TABLE} == waiting, "nothing follows on an end"
     for row in TABLE.values():
         assert isinstance(row, Phase) or set(row) == set(Shows)
 
 
-def test_no_phase_but_the_one_that_waits_for_the_answer_lasts_for_ever() -> None:
+def test_no_phase_but_the_one_whose_answer_is_overdue_lasts_for_ever() -> None:
     """Time alone ends every other one: no row of TIME leads back to where it came from."""
     for (phase, event), row in TABLE.items():
-        if event is Event.TIME and phase is not Phase.ASKED:
+        if event is Event.TIME:
             assert phase not in ({row} if isinstance(row, Phase) else set(row.values()))
 
 

@@ -15,13 +15,15 @@ from typing import Literal, TypeVar
 from sidecar.core.change import Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.inflight import Action, Astray, Event, InFlight, Others, Ours, Story
+from sidecar.core.inflight import SECONDS, Action, Astray, Event, InFlight, Others, Ours, Story
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.moving import Moving
 from sidecar.core.overlay import Document
 from sidecar.core.text import Encoding, Rope, Text
 from sidecar.core.uri import DocumentUri
 
+Request = tuple[int, int, tuple[TextEdit, ...]]
+"""Its number, the document's version, the edit."""
 Copied = TypeVar("Copied", Ledger, Astray | None)
 
 STEPS = ("takes", "answers", "tells", "types", "undoes", "saves", "reloads", "closes", "opens", "time")
@@ -67,6 +69,7 @@ HABITS = (
     Habit("lsp-mode", checks=False, unopened="untold"),
     Habit("kate, taking edits", full_text=True, unopened="refused"),
     Habit("never answers", lags=True, never_answers=True),
+    Habit("eglot 1.17, never answers", lags=True, version_when_told=True, never_answers=True),
 )
 
 
@@ -108,8 +111,11 @@ class World:
     """For undo: the text before a step, and whether that was ours."""
 
     # Between the two
-    request: tuple[int, tuple[TextEdit, ...]] | None = None
-    answer: Event | None = None
+    requests: tuple[Request, ...] = ()
+    answers: tuple[tuple[int, Event], ...] = ()
+    """With the number of the request. One that comes when its edit has ended is nobody's."""
+    sent: int = 0
+    """The number of the newest request."""
 
     # The sidecar
     document: Document = field(init=False)
@@ -154,8 +160,9 @@ class World:
             self.case,
             *(self.text, self.disk, self.shown, self.done, self.told, self.untold, self.past),
             *(
-                self.request,
-                self.answer,
+                self.requests,
+                self.answers,
+                self.sent,
                 str(self.document.snapshot()),
                 self.is_open,
                 there,
@@ -195,16 +202,20 @@ class World:
     # Steps
 
     @property
+    def _has_a_limit(self) -> bool:
+        return self.flight is not None and self.flight.phase in SECONDS
+
+    @property
     def has_ended(self) -> bool:
         """Nothing of ours is under way any more."""
-        return self.flight is None and self.request is None and self.answer is None and not self.untold
+        return self.flight is None and not self.requests and not self.answers and not self.untold
 
     def can(self, step: str) -> bool:
         match step:
             case "takes":
-                return self.request is not None
+                return bool(self.requests)
             case "answers":
-                return self.answer is not None
+                return bool(self.answers)
             case "tells":
                 return bool(self.untold)
             case "types":
@@ -218,7 +229,7 @@ class World:
             case "opens":
                 return not self.shown and step not in self.steps
             case _:
-                return self.flight is not None and self.steps.count("time") < 2
+                return self._has_a_limit and self.steps.count("time") < 2
 
     def plays(self, step: str) -> None:
         self.steps += (step,)
@@ -264,7 +275,8 @@ class World:
                 came & (tokens(self.case.wanted + "X") - {"OURS"})
             )
             self.by_others |= (before ^ after) & {"OURS"}
-            self.is_doubled_by_user |= "OURS" in before & after and times < self._there().count("OURS") > 1
+            was_there = "OURS" in before or step == "closes"
+            self.is_doubled_by_user |= was_there and times < self._there().count("OURS") > 1
 
     def _truth(self) -> set[str]:
         """What is there for the user: the buffer, or the disk."""
@@ -278,11 +290,11 @@ class World:
         for _ in range(20):
             if self.untold:
                 self._tell()
-            elif self.request is not None:
+            elif self.requests:
                 self._take()
-            elif self.answer is not None:
+            elif self.answers:
                 self._answers()
-            elif self.flight is not None and "unknown" not in self.said:
+            elif self._has_a_limit:
                 self._on(Event.TIME)
             else:
                 return
@@ -331,8 +343,7 @@ class World:
         self._on(Event.MOVED)
 
     def _take(self) -> None:
-        assert self.request is not None
-        (version, edits), self.request = self.request, None
+        (number, version, edits), self.requests = self.requests[0], self.requests[1:]
         habit = self.habit
         if habit.told_before_edit:
             self._tell()
@@ -351,11 +362,12 @@ class World:
                 Edit(HERE.offset_at(here, e.start), HERE.offset_at(here, e.end), e.new_text) for e in edits
             ]
             self._edit(made, ours=True)
-        self.answer = None if habit.never_answers else answer
+        if not habit.never_answers:
+            self.answers += ((number, answer),)
 
     def _answers(self) -> None:
-        event, self.answer = self.answer, None
-        if event is not None and self.flight is not None:
+        (number, event), self.answers = self.answers[0], self.answers[1:]
+        if number == self.sent:
             self._on(event)
 
     def _undo(self) -> None:
@@ -412,7 +424,8 @@ class World:
         edits = HERE.edits(now, changes)
         story, misplaces = Story(self.document, Text.of(wanted)), self.astray is not None
         self.flight = InFlight(story, edits, changes, HERE, is_disks=self.disk == wanted, misplaces=misplaces)
-        self.request = self.told, edits
+        self.sent += 1
+        self.requests += ((self.sent, self.told, edits),)
 
     def _on(self, event: Event) -> None:
         flight = self.flight
@@ -422,7 +435,7 @@ class World:
             case Action.WAIT:
                 return
             case Action.TELL:
-                self.said += ("unknown",)
+                self.said += ("unknown",) if self.astray is None else ("unknown", "left")
             case Action.LAND:
                 self._settles(flight, is_ours=self.astray is None)
                 self.result = "taken back" if self.astray is not None else "landed"

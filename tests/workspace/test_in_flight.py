@@ -72,6 +72,47 @@ def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_b
     play_seen(tmp_path, LATE, case)
 
 
+def test_an_edit_that_is_misplaced_and_never_answered_is_put_right(tmp_path: Path) -> None:
+    """After the minute that an answer may take, what the document shows counts."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "typed\n", at=4)
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(1.0)
+        assert "typed" not in editor.text("a.txt")
+        await write
+        await asyncio.sleep(100)
+        assert "typed\n" in editor.text("a.txt")
+
+    play_seen(tmp_path, replace(LATE, answers_after=NEVER), case)
+
+
+@pytest.mark.parametrize("answers_after", [NEVER, 90.0])
+def test_an_edit_that_is_made_after_its_time_and_at_a_wrong_place_is_taken_out(
+    tmp_path: Path, answers_after: float
+) -> None:
+    """The agent was told that nobody knows, and to read again."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(69.9)
+        editor.types("a.txt", "typed\n", at=4)
+        refused(await write, Kind.OUTCOME_UNKNOWN)
+        await asyncio.sleep(100)
+        assert editor.text("a.txt") == BASE.replace("two", "typed\ntwo")
+        assert not hunks(bench)
+
+    play_seen(tmp_path, replace(LATE, thinks=70.0, answers_after=answers_after), case)
+
+
+def test_an_edit_that_is_made_and_never_answered_is_the_agents(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", BASE.replace("two", "TWO")))
+        assert hunks(bench) == ["TWO"]
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, answers_after=NEVER), case)
+
+
 @pytest.mark.parametrize("undone", [1, 2])
 def test_a_misplaced_edit_that_the_user_undid_is_not_made_again(tmp_path: Path, undone: int) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:

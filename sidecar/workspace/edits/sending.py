@@ -83,7 +83,7 @@ class Sent:
 
     def event(self) -> Event | None:
         """The answer, when there is one that the edit has not been told."""
-        if self.flight.phase is not Phase.ASKED or not self.request.answered.is_set():
+        if self.flight.phase not in (Phase.ASKED, Phase.OVERDUE) or not self.request.answered.is_set():
             return None
         answer = self.request.answer
         if answer is None:
@@ -256,12 +256,12 @@ class Sender:
         self._tasks.start_soon(collect)
         return request
 
-    async def _follow(self, sent: Sent, *, patiently: bool = False) -> bool:
-        """Whether the edit has ended; False when its answer is missing for too long, unless `patiently`."""
+    async def _follow(self, sent: Sent) -> bool:
+        """Whether the edit has ended; False when its answer is missing for too long. The next call goes on from there, and has no limit."""
         flight = sent.flight
         while not flight.has_ended:
             phase = flight.phase
-            with anyio.move_on_after(None if patiently and phase is Phase.ASKED else SECONDS[phase]):
+            with anyio.move_on_after(SECONDS.get(phase)):
                 while flight.phase is phase:
                     if sent.event() is None:
                         await sent.watch.news.wait()
@@ -271,9 +271,12 @@ class Sender:
         return True
 
     async def _late(self, sent: Sent) -> None:
-        """An edit whose answer was given up: what it did is noted all the same."""
-        await self._follow(sent, patiently=True)
+        """An edit whose answer was given up: what it did is noted all the same. At a wrong place it goes, for the agent was told to read
+        again."""
+        await self._follow(sent)
         self._settle(sent)
+        if sent.flight.phase is Phase.DISPLACED:
+            await self.take_out(sent, "taken back", "an edit", sent.tracked.name)
 
     def _settle(self, sent: Sent) -> None:
         flight = sent.flight
