@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.core.ledger import Author
+from sidecar.core.retold import Told
+from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, VSCODE
+from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE
 from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import Turn
+from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_review import ALL, agent_writes, only, texts
 from tests.workspace.test_writes import done, play
 
@@ -155,6 +159,52 @@ def test_another_document_of_that_file_is_opened_at_once(tmp_path: Path) -> None
         assert texts(bench) == []
 
     play(tmp_path, VSCODE, case)
+
+
+class Telling(MemoryJournal):
+    """Tells what led to a file's text, as the one on the disk does."""
+
+    async def told(self, path: str) -> list[Told]:
+        gone = {write for one in self.taken_back.values() for write in one}
+        found: list[Told] = []
+        for number, entry in self.entries.items():
+            fate = "takes back" if entry.agent in TAKES_BACK else "taken back" if number in gone else "open"
+            author = Author(entry.session, entry.turn, number, agent=entry.agent)
+            found.append(Told(author, entry.before, entry.after, fate))
+        return found
+
+
+def test_what_an_agent_wrote_there_meanwhile_is_listed(tmp_path: Path) -> None:
+    """Into the very line that the user had changed. Neovim opens the document anew with what the file says, and once more when that is put right."""
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        bench = turn.bench
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.replaces("a.txt", "two", "my own")
+        await told()
+        file.write_text("zero\n" + AGENTS)  # by some program
+        await bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", "zero\n" + AGENTS.replace("TWO", "NEW"))
+        await told()
+        turn.says("edit", "a.txt", status="completed")
+        said = "zero\nmine one\nmy own\nthree\nfour\nfive\n"
+        assert await bench.read("a.txt") == said
+        done(await bench.write("a.txt", said.replace("four", "FOUR")))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        await told()
+        assert file.read_text() == editor.text("a.txt") == "zero\none\nNEW\nthree\nfour\nfive\n"
+        assert texts(bench) == [("two", "NEW")]
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("a.txt") == "zero\n" + TEXT
+
+    play_turn(tmp_path, NEOVIM, script, after=after, journal=Telling())
 
 
 def test_no_file_is_left_to_be_put_right(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ class Behind:
         )
         self._passing: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
         """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
+        self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
+        """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
 
@@ -193,18 +195,20 @@ class Behind:
             return None
         if self._state.documents.disk.is_ours(uri, disk):
             return None  # a save that nobody has looked at yet
+        known = self._apart_from(uri, before)
+        last = known[-1].after if known else before
         legs: list[Leg] = []
         passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
             start = await self._known.at_start(uri, path)
-            passed += self._passed(uri, path, before, disk, since, at)
-            legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
+            passed += self._passed(uri, path, last, disk, since, at)
+            legs = await self._entering.legs(uri, path, last, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         review = self._entering.review(uri, raw)
-        if not review.hunks and not any(leg.is_somebodys for leg in legs):
+        if not review.hunks and not any(leg.is_somebodys for leg in [*known, *legs]):
             return None
-        legs = legs or [Leg(disk, at)]
+        legs = [*known, *(legs or ([Leg(disk, at)] if disk != last else []))]
         now = Normal(raw)
         has_disk = has(before, now.text, [disk])
         unended = self._editor.capabilities.keeps_lines
@@ -223,8 +227,9 @@ class Behind:
                 return None  # it came through the editor as well, or in line ends that nobody knows any more
         changes = on_top(raw, before, legs)
         if changes is None:
-            legs = [as_one(legs)]
-            changes = on_top(raw, before, legs)
+            one = [as_one(legs)]
+            changes = on_top(raw, before, one)
+            legs = legs if changes is None else one
         shared = before if saved is None else with_shared(before, saved, legs[0].after)
         if shared != before:  # saved meanwhile, and not made by whoever wrote it again
             apart = [Leg(shared, at), *legs]
@@ -313,6 +318,11 @@ class Behind:
                 if leg.author is not None:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
+    def _apart_from(self, uri: DocumentUri, before: str) -> list[Leg]:
+        """Whose that is which the document could not take since its file said `before` (compared form)."""
+        start, legs = self._apart.get(uri, ("", []))
+        return legs if start == before else []
+
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
         disk was journalled when it was found; None: it was nobody's."""
@@ -326,7 +336,12 @@ class Behind:
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
-        writes, first = seen.writes, tracked
+        writes, first, uri = seen.writes, tracked, tracked.document.uri
+        known = self._apart_from(uri, seen.start)
+        settled = {leg.author for leg in known}
+        self._apart.pop(uri, None)
+        if tracked.apart and not tracked.closed:
+            self._apart[uri] = seen.taken, seen.left()
         again = self._state.documents.get(tracked.document.uri) if tracked.closed else None
         if again is not None:
             # Neovim and eglot tell a reload as the document's closing and opening
@@ -343,7 +358,8 @@ class Behind:
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
-                self._passing[tracked.document.uri] = seen.start, list(seen.passed)
+                self._apart[uri] = seen.start, known
+                self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
         elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None and tracked.closed:
@@ -351,7 +367,7 @@ class Behind:
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
         for leg in seen.legs:
-            if leg.author is not None:
+            if leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
 
@@ -397,13 +413,19 @@ class Behind:
     def closed(self, tracked: Tracked, conflict: Open | None) -> None:
         """A document was closed: what its file says is what it was last found to say, until somebody writes it. What was in `conflict` there with
         unsaved changes, and is not being decided, is a change of the file like any other."""
-        if conflict is not None and conflict.author is not None and not conflict.on_its_way:
+        uri = tracked.document.uri
+        start, legs = self._apart.pop(uri, ("", []))
+        if conflict is not None and not conflict.on_its_way:
             raw = str(tracked.document.snapshot())
-            before, after = raw_before(conflict.before_authors, raw), raw_before(conflict.theirs, raw)
-            uri = tracked.document.uri
-            self._recorder.disk_edit(
-                conflict.session, uri, conflict.author, before, changes_of(before, after)
-            )
+            before = raw_before(start, raw)
+            taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
+            for leg in legs:
+                after = raw_before(leg.after, raw)
+                if leg.author is not None:
+                    while taken_back:  # so that none of it comes back with a rejection
+                        before = taken_back.pop(0).out_of(before)
+                    self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
+                before = after
         if tracked.saved is not None and tracked.stat is not None:
             self.accounts.closed(tracked.document.uri, tracked.saved.text, changed_at(tracked.stat))
 

@@ -62,13 +62,15 @@ class Entering:
         return legs
 
     async def begin_legs(self, path: str, before: str | None, legs: Sequence[Leg]) -> list[Leg] | None:
-        """Journals them; None when that failed."""
+        """Journals those that are not yet; None when that failed."""
         begun: list[Leg] = []
         for leg in legs:
-            author = None if leg.part is None else await self.begin(leg.part, path, before, leg.after)
+            author = leg.author
             if leg.part is not None and author is None:
-                for one in begun:
-                    if one.author is not None:
+                author = await self.begin(leg.part, path, before, leg.after)
+            if leg.part is not None and author is None:
+                for one, was in zip(begun, legs, strict=False):
+                    if one.author is not None and was.author is None:
                         await self._recorder.finish(one.author, "failed")
                 return None
             begun.append(replace(leg, author=author))

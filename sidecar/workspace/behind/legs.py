@@ -65,17 +65,14 @@ class Seen:
     """What the file said after `start` (compared form), and when it had become so; the last is what it says."""
 
     @property
-    def session(self) -> Session | None:
-        return self.legs[-1].session
+    def last(self) -> Leg:
+        """The last that is somebody's to review; the last, when none is."""
+        return next((leg for leg in reversed(self.legs) if leg.author is not None), self.legs[-1])
 
-    @property
-    def author(self) -> Author | None:
-        return self.legs[-1].author
-
-    @property
-    def before_authors(self) -> str:
-        """What the file said before that author's part of it, compared form."""
-        return self.legs[-2].after if len(self.legs) > 1 else self.start
+    def left(self) -> list[Leg]:
+        """The legs of what the editor has not taken."""
+        taken = max((n + 1 for n, leg in enumerate(self.legs) if leg.after == self.taken), default=0)
+        return list(self.legs[taken:])
 
 
 def has(before: str, now: str, texts: Sequence[str]) -> bool:

@@ -352,11 +352,8 @@ class Reconciler:
         if seen is not None:
             # Nothing of it is in the document, also where the newest change alone would have fitted
             seen.changes = None
-        if seen is None or seen.author is None:
-            self._conflicts.found(tracked, "disk", base, disk, None, refused=refused)
-        else:
-            before, whose = seen.before_authors, (seen.session, seen.author)
-            self._conflicts.found(tracked, "disk", base, disk, *whose, before_authors=before, refused=refused)
+        session, author = (None, None) if seen is None else (seen.last.session, seen.last.author)
+        self._conflicts.found(tracked, "disk", base, disk, session, author, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
         """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""

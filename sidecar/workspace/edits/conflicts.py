@@ -44,8 +44,6 @@ class Open:
     session: Session | None
     author: Author | None = None
     """The author of the change on disk, which is already journalled."""
-    before_authors: str = ""
-    """Of such a change: what the file said before it. `base` is what the author had read."""
     refused: bool = False
     """The texts fit together, but the editor does not take what the disk says."""
     asked: bool = False
@@ -85,7 +83,6 @@ class Conflicts:
         session: Session | None,
         author: Author | None = None,
         *,
-        before_authors: str | None = None,
         refused: bool = False,
     ) -> Open:
         """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
@@ -109,7 +106,6 @@ class Conflicts:
             if session is not None:
                 known.session, known.author = session, author or known.author
         known.refused = refused
-        known.before_authors = base if before_authors is None else before_authors
         self.moved(self.row(known))
         return known
 

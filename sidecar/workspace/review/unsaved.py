@@ -38,8 +38,7 @@ class Unsaved:
 
     def closed(self, tracked: Tracked) -> None:
         """The user closed the document. Agents' writes of its file wait until that is put right."""
-        said, path = tracked.text(), to_path(tracked.document.uri)
-        left = [one for one in tracked.taken_back if one.out_of(said) == said]  # what they undid, they want
+        left, path = tracked.still_taken_back(), to_path(tracked.document.uri)
         if left and path is not None and not tracked.is_clean():
             ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
             self._tasks.start_soon(self._put_back, tracked.document.uri, path, left, ticket)

@@ -47,6 +47,8 @@ class _DiskText:
     """The last writer was the editor."""
     found: bool = False
     """Some program wrote it, before the editor or the sidecar did."""
+    over: Kept | None = None
+    """What the file said when we put this there for the user."""
 
 
 def _digest(text: str) -> bytes:
@@ -103,8 +105,20 @@ class DiskTexts:
         """We put this text (raw; None: we removed the file) on the disk for the user."""
         self.wrote(uri, text)
         if text is not None:
-            texts, moment = self._of(uri), self.moment()
-            self._add(texts, _DiskText(_kept(normal(text), texts), moment, moment, by_us=True))
+            texts, newest, moment = self._of(uri), self._newest(uri), self.moment()
+            over = None if newest is None else newest.text
+            self._add(texts, _DiskText(_kept(normal(text), texts), moment, moment, by_us=True, over=over))
+
+    def was_taken_back(self, uri: DocumentUri, before: Text, after: Text) -> bool:
+        """Whether the newest text is `after`, and we put it there for the user in the place of `before` (both raw)."""
+        newest = self._newest(uri)
+        over = None if newest is None else newest.over
+        return (
+            newest is not None
+            and over is not None
+            and newest.text.is_said_by(after)
+            and over.is_said_by(before)
+        )
 
     def gone(self, uri: DocumentUri) -> None:
         """There is no file any more."""

@@ -144,6 +144,11 @@ class Tracked:
         newest = [*self.taken_back, made._replace(at=self.history.newest)]
         self.taken_back = newest[-MAX_TAKEN_BACK:]
 
+    def still_taken_back(self) -> list[TakenBack]:
+        """Less what the user brought back by an undo since."""
+        said = self.text()
+        return [one for one in self.taken_back if one.out_of(said) == said]
+
     def closes(self) -> None:
         """The editor closed it."""
         self.closed = True

@@ -33,10 +33,12 @@ class Reviewed:
         """Of the hunk with this number; stable while the hunk exists, also over a restart."""
         return f"{hunk}@{self.uri}"
 
-    def opened(self, text: Text) -> None:
-        """The document is open from now on, with this text; changes since are not an agent's."""
+    def opened(self, text: Text, *, is_known: bool = False) -> None:
+        """The document is open from now on, with this text; changes since are not an agent's. `is_known`: that is no guess."""
         if not self.live:
             self._catch_up(text)
+        if is_known:
+            self.guessed = None
         self.live = True
 
     def closed(self, text: Text) -> None:

@@ -171,7 +171,9 @@ class State:
                 if not reviewed.live:
                     tracked.review_when_opened = reviewed.ledger.now(str(reviewed.text))
                 # What came while an edit of ours is on its way is told to the ledger when that is settled.
-                reviewed.opened(text if tracked.flight is None else tracked.settled_text())
+                now = text if tracked.flight is None else tracked.settled_text()
+                is_known = self.documents.disk.was_taken_back(document.uri, reviewed.text, now)
+                reviewed.opened(now, is_known=is_known)
                 if tracked.flight is None:
                     length = len(text)
                     for edit in early:

@@ -1,0 +1,121 @@
+"""What an agent wrote on the disk in lines that the user has changed and not saved is its author's, also where others write the file before
+the two fit together again, or the document is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import NEOVIM, VSCODE, Habits
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import Turn, play
+from tests.workspace.test_review import ALL
+
+TEXT = "one\ntwo\nthree\nfour\nfive\n"
+AGENTS = TEXT.replace("two", "TWO")
+OTHERS = "zero\n" + AGENTS
+
+
+async def told() -> None:
+    """All that editor and sidecar have to say is said (in the fake's time)."""
+    await asyncio.sleep(5)
+
+
+def agents(bench: Bench) -> list[tuple[object, object]]:
+    rows = bench.workspace.review.changes(ALL)
+    return [(row["oldText"], row["newText"]) for row in rows if not row.get("unknown")]
+
+
+def puts(editor: FakeEditor, text: str) -> None:
+    """Some program that is not the agent's."""
+    Path(editor.folder, "a.txt").write_text(text)
+
+
+async def apart(turn: Turn, editor: FakeEditor) -> None:
+    """The user's line and the agent's do not go together; then some program writes elsewhere in the file."""
+    editor.opens("a.txt")
+    await turn.bench.read("a.txt")
+    editor.replaces("a.txt", "two", "my own")
+    await told()
+    turn.says("edit", "a.txt")
+    turn.puts("a.txt", AGENTS)
+    await told()
+    turn.says("edit", "a.txt", status="completed")
+    await told()
+    puts(editor, OTHERS)
+    await turn.bench.read("a.txt")
+    await told()
+    assert editor.text("a.txt") == TEXT.replace("two", "my own")
+
+
+both = pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vs code", "neovim"])
+
+
+@both
+@pytest.mark.parametrize("after_the_turn", [False, True], ids=["in the turn", "after it"])
+def test_they_fit_together_again(tmp_path: Path, habits: Habits, after_the_turn: bool) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def fit(bench: Bench, editor: FakeEditor) -> None:
+        editor.replaces("a.txt", "my own", "two")
+        await told()
+        bench.workspace.conflicts.rows()
+        await bench.read("a.txt")
+        await told()
+        assert editor.text("a.txt") == OTHERS
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await apart(turn, editor)
+        if not after_the_turn:
+            await fit(turn.bench, editor)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if after_the_turn:
+            await fit(bench, editor)
+        assert agents(bench) == [("two", "TWO")]
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("a.txt") == "zero\n" + TEXT
+
+    play(tmp_path, habits, script, after=after)
+
+
+@both
+def test_the_file_is_written_once_more_while_they_are_brought_together(
+    tmp_path: Path, habits: Habits
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await apart(turn, editor)
+        editor.replaces("a.txt", "my own", "two")
+        await told()
+        turn.bench.workspace.conflicts.rows()
+        await asyncio.sleep(0.2)
+        puts(editor, "more\n" + OTHERS)
+        await told()
+        await turn.bench.read("a.txt")
+        assert editor.text("a.txt") == "more\n" + OTHERS
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert agents(bench) == [("two", "TWO")]
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("a.txt") == "more\nzero\n" + TEXT
+
+    play(tmp_path, habits, script, after=after)
+
+
+@both
+def test_the_document_is_closed(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.closes("a.txt")
+        await told()
+        assert agents(bench) == [("two", "TWO")]
+        await bench.workspace.review.reject(ALL)
+        assert (tmp_path / "a.txt").read_text() == "zero\n" + TEXT
+
+    play(tmp_path, habits, apart, after=after)
