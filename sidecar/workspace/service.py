@@ -196,7 +196,7 @@ class Workspace:
             self._prompting.disk_readers.turn_ended,
             self._quiet.turn_ended,
         ]
-        self._unsaved = Unsaved(self.state, self._reconciler, journal, tasks)
+        self._unsaved = Unsaved(self.state, self._reconciler, self._sender, journal, tasks)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door, keeper)
 
     # The editor's side

@@ -12,7 +12,7 @@ from sidecar.core.ledger import Author
 from sidecar.core.retold import Told
 from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE
+from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE, Habits
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn
 from tests.workspace.test_behind import play as play_turn
@@ -159,6 +159,27 @@ def test_another_document_of_that_file_is_opened_at_once(tmp_path: Path) -> None
         assert texts(bench) == []
 
     play(tmp_path, VSCODE, case)
+
+
+@pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vs code", "neovim"])
+def test_it_is_opened_at_once_and_typed_in(tmp_path: Path, habits: Habits) -> None:
+    """The file stays as it is beside unsaved text; from the document it goes, with a save to come."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        await bench.workspace.review.reject(ALL)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed ", 0)
+        await told()
+        assert editor.text("a.txt") == "typed " + TEXT
+        editor.saves("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == "typed " + TEXT
+        assert texts(bench) == []
+
+    play(tmp_path, habits, case)
 
 
 class Telling(MemoryJournal):

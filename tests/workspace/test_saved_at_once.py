@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.behind.reconcile import TELLING_NS
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
@@ -107,7 +108,7 @@ def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
     play(tmp_path, EDITORS[name], script, before=opened, after=after)
 
 
-@pytest.mark.parametrize("pause", [0.55, 0.8, 2.0])
+@pytest.mark.parametrize("pause", [0.0, 0.3, 0.55, 0.8, 2.0])
 def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
     tmp_path: Path, pause: float
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
         turn.says("edit", "a.txt", status="completed")
         editor.replaces("a.txt", "one", "mine")
         await asyncio.sleep(pause)
+        tick(TELLING_NS)
         editor.saves("a.txt")
         await asyncio.sleep(0.05)
         editor.closes("a.txt")

@@ -18,6 +18,8 @@ from sidecar.workspace.state.acts import now as file_time
 
 MAX_TEXT = 64 * 1024 * 1024
 """Code points of all texts that are kept."""
+MAX_BEFORE = 8
+"""Files that were written last, of which it is kept what they said before: an editor may tell of a save that it did not make."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Accounts:
 
     def __init__(self) -> None:
         self._accounts: OrderedDict[DocumentUri, Account] = OrderedDict()
+        self._before: OrderedDict[DocumentUri, Account | None] = OrderedDict()
+        """What was known of a file before the editor or we wrote it."""
         self._size = 0
         self.open = False
         """Turns run, or ended just now. Else nothing is kept."""
@@ -95,10 +99,28 @@ class Accounts:
         """The editor or we wrote the file, or (None) removed it."""
         if uri in self._opening:
             self._opening[uri].wrote.append(text)
-        elif text is None:
+            return
+        before = self._accounts.get(uri)
+        if text is None:
             self.says(uri, None, exact=True)
         else:
             self._says_else(uri, text, None)
+        if self._accounts.get(uri) is not before:
+            self._before[uri] = before
+            self._before.move_to_end(uri)
+            if len(self._before) > MAX_BEFORE:
+                self._before.popitem(last=False)
+
+    def unwritten(self, uri: DocumentUri, text: Text) -> None:
+        """The editor told that it wrote `text` (raw), and did not."""
+        known = self._accounts.get(uri)
+        if known is None or known.text is None or Kept.of_raw(known.text) != Kept.of_raw(text):
+            return
+        self._drop(uri)
+        before = self._before.pop(uri, None)
+        if before is not None:
+            self._accounts[uri] = before
+            self._size += _length(before.text)
 
     def closed(self, uri: DocumentUri, text: Text | str, at: int) -> None:
         """A document was closed, of which the file was last found to say this, since `at`. Where it had only just been opened, nobody has found
@@ -120,6 +142,7 @@ class Accounts:
 
     def clear(self) -> None:
         self._accounts.clear()
+        self._before.clear()
         self._size = 0
 
     def _drop(self, uri: DocumentUri) -> None:

@@ -80,6 +80,7 @@ class Behind:
         self._files = files
         self.accounts = Accounts()
         state.documents.disk.wrote = self.accounts.wrote
+        state.documents.disk.not_wrote = self.accounts.unwritten
         self._glimpses = Glimpses(state, evidence, starts, files)
         self._known = KnownBefore(evidence, starts, self.accounts, files)
         self._entering = Entering(state, editor, recorder, whose)

@@ -21,7 +21,7 @@ from sidecar.disk import Missing, Resolved, Stat
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, FromDisk, WrittenOver
-from sidecar.workspace.behind.legs import Seen
+from sidecar.workspace.behind.legs import Seen, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.keeper import Keeper
@@ -31,11 +31,15 @@ from sidecar.workspace.edits.sending import (
     Sender,
 )
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.acts import changed_at, is_before
+from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
+TELLING_NS = 20_000_000
+"""How long before an editor tells of a save it may have made it, where the file says something else by then. Of one that is told later it is not
+believed that it was made, unless what the file says has what was saved."""
 LOOK_AGAIN_SECONDS = 2.0
 """How long a look begins anew because the user typed into what it was about to do."""
 
@@ -167,21 +171,22 @@ class Reconciler:
     async def saved(self, tracked: Tracked, text: Text) -> Text | None:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
         (then the next look sees that), None where nothing was saved. Neovim tells of a save to which the user said no, too."""
+        told_at = file_time()
         # What was there before the document was opened, and what is being looked at, is counted before what is saved over it
         await tracked.observed.wait()
         if not self._acts():
-            return await self._saved(tracked, text)
+            return await self._saved(tracked, text, told_at)
         async with tracked.looking:
-            return await self._saved(tracked, text)
+            return await self._saved(tracked, text, told_at)
 
-    async def _saved(self, tracked: Tracked, text: Text) -> Text | None:
+    async def _saved(self, tracked: Tracked, text: Text, told_at: int) -> Text | None:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
             self._over(tracked)
             return text  # or saved again meanwhile
-        is_unwritten = on_disk.stat == tracked.stat
+        is_unwritten = on_disk.stat == tracked.stat or _is_older(tracked, text, on_disk, told_at)
         is_save = await self._is_save(tracked, path, on_disk)
         if is_unwritten and not is_save and not tracked.closed:
             tracked.not_saved(text)
@@ -385,3 +390,12 @@ class Reconciler:
             if self.behind is not None and seen is not None:
                 await self.behind.settle(tracked, seen, on_disk.text)
             return True
+
+
+def _is_older(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
+    """Whether what the file says was there before a save with `text` was made, of which the editor told at that time (acts.py), and has nothing of
+    it."""
+    if tracked.saved is None or on_disk.text is None:
+        return False
+    was_before = is_before(changed_at(on_disk.stat), told_at - TELLING_NS)
+    return was_before and not has(str(tracked.saved), on_disk.text, [normal(str(text))])

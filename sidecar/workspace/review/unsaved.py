@@ -1,5 +1,5 @@
 """Unsaved: what the user took back in a document with other unsaved work is not saved with that, so the file still says it. It is made in the file, too,
-when the document is closed without being saved: it would come back otherwise.
+when the document is closed without being saved, or in the document, when that was opened again and typed in since: it would come back otherwise.
 
 Before that, writing the file would make the user's next save a question of the editor's. Agents that read the disk have the document saved before they read.
 """
@@ -7,15 +7,18 @@ Before that, writing the file would make the user's next save a question of the 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import anyio
 
+from sidecar.core.diff import diff
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Resolved, Stat
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import entry
@@ -30,8 +33,11 @@ WAIT_SECONDS = 2.0
 class Unsaved:
     """Of one workspace."""
 
-    def __init__(self, state: State, reconciler: Reconciler, journal: Journal, tasks: Background) -> None:
+    def __init__(
+        self, state: State, reconciler: Reconciler, sender: Sender, journal: Journal, tasks: Background
+    ) -> None:
         self._state = state
+        self._sender = sender
         self._reconciler = reconciler
         self._journal = journal
         self._tasks = tasks
@@ -68,7 +74,8 @@ class Unsaved:
             await self._reconciler.look(again)
 
     async def _is_unsaved_again(self, uri: DocumentUri, taken_back: list[TakenBack]) -> bool:
-        """A reload may be told as a closing and an opening. Who opens the file anew, with what it says, does not want what they rejected."""
+        """A reload may be told as a closing and an opening. Who opens the file anew, with what it says, does not want what they rejected; where they
+        have typed since, that goes from the document."""
         again = self._state.documents.get(uri)
         if again is None:
             return False
@@ -77,14 +84,17 @@ class Unsaved:
         if again.is_clean():
             return False
         again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
+        if await again.rest(WAIT_SECONDS) and not again.closed:
+            said = str(again.document.snapshot())
+            changes = diff(said, _out_of(said, taken_back))
+            if not changes.is_empty:
+                await self._sender.send(again, changes, "Rejected")
         return True
 
     async def _put(
         self, uri: DocumentUri, path: str, stat: Stat, decoded: Decoded, taken_back: list[TakenBack]
     ) -> None:
-        text = decoded.text
-        for one in taken_back:
-            text = one.out_of(text)
+        text = _out_of(decoded.text, taken_back)
         data = self._state.storage.encode(text, decoded, path)
         if text == decoded.text or isinstance(data, Refusal):
             return
@@ -102,3 +112,9 @@ class Unsaved:
         if reviewed is not None and not reviewed.live:
             reviewed.seen(Text.of(text))
             self._state.ledgers.moved(reviewed)
+
+
+def _out_of(text: str, taken_back: Sequence[TakenBack]) -> str:
+    for one in taken_back:
+        text = one.out_of(text)
+    return text

@@ -82,6 +82,8 @@ class DiskTexts:
         self.moment = moment
         self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
         """Called with what the editor or we wrote; None: we removed the file."""
+        self.not_wrote: Callable[[DocumentUri, Text], None] = lambda uri, text: None
+        """Called with what the editor did not write after all."""
 
     def seen(self, uri: DocumentUri, text: str) -> None:
         """The disk holds `text` (compared form), possibly since another text was last found there."""
@@ -158,6 +160,7 @@ class DiskTexts:
 
     def unwritten(self, uri: DocumentUri, text: Text) -> None:
         """The editor told that it wrote `text` (raw), and did not."""
+        self.not_wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         if newest is not None and newest.by_editor and not newest.found and newest.text.is_said_by(text):
             texts.remove(newest)
