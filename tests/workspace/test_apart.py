@@ -119,3 +119,34 @@ def test_the_document_is_closed(tmp_path: Path, habits: Habits) -> None:
         assert (tmp_path / "a.txt").read_text() == "zero\n" + TEXT
 
     play(tmp_path, habits, apart, after=after)
+
+
+@both
+@pytest.mark.parametrize("typed", ["one", "two"], ids=["elsewhere", "in that line"])
+@pytest.mark.parametrize("pause", [0.1, 0.4, 0.7, 1.2])
+def test_the_document_is_closed_while_its_change_is_looked_at(
+    tmp_path: Path, habits: Habits, typed: str, pause: float
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await turn.bench.read("a.txt")
+        editor.replaces("a.txt", typed, "my own")
+        await told()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS)
+        turn.says("edit", "a.txt", status="completed")
+        reading = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(pause)
+        editor.closes("a.txt")
+        await reading
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert (tmp_path / "a.txt").read_text() == AGENTS
+        assert agents(bench) == [("two", "TWO")]
+        await bench.workspace.review.reject(ALL)
+        assert (tmp_path / "a.txt").read_text() == TEXT
+
+    play(tmp_path, habits, script, after=after)

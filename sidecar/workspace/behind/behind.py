@@ -343,7 +343,10 @@ class Behind:
         self._apart.pop(uri, None)
         if tracked.apart and not tracked.closed:
             self._apart[uri] = seen.taken, seen.left()
-        again = self._state.documents.get(tracked.document.uri) if tracked.closed else None
+        again = self._state.documents.get(uri) if tracked.closed else None
+        was_closed = (
+            tracked.closed and again is None
+        )  # what is in conflict when it is closed later is entered by `closed`
         if again is not None:
             # Neovim and eglot tell a reload as the document's closing and opening
             with anyio.move_on_after(SETTLE_SECONDS):
@@ -356,15 +359,15 @@ class Behind:
         is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
         together = is_there and tracked.stat is not None
         state: EntryState = "done"
-        if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
+        if tracked.closed and (seen.changes is not None or was_closed):
+            self._entering.enter_closed(uri, seen)
+        elif seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
                 self._apart[uri] = seen.start, known
                 self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
         elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again
-        elif seen.changes is not None and tracked.closed:
-            self._entering.enter_closed(tracked.document.uri, seen)
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
         for leg in seen.legs:

@@ -6,7 +6,8 @@ changes are found by comparison when the document is seen again, and count as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from contextlib import contextmanager
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
@@ -90,6 +91,20 @@ class Reviewed:
         hunks = self.ledger.hunks
         self._in_steps(edit, Rope.of(before()))
         return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
+
+    @contextmanager
+    def in_one(self, now: Callable[[], Text]) -> Generator[None]:
+        """Edits within that are told together: they are what they do together. Neovim tells one undo as text that goes, and comes back with the next
+        edit. `now` gives the document's text."""
+        before, then = now(), self.ledger.now("")
+        yield
+        if [(h.id, h.text) for h in then.hunks] == [(h.id, h.text) for h in self.ledger.hunks]:
+            return
+        after, length = now(), len(before)
+        self.ledger.back_to(then)
+        for step in changes_as_steps(diff(str(before), str(after))):
+            length += step.growth
+            self.ledger.user_edit(step, length, lambda: after)
 
     def _in_steps(self, edit: Edit, rope: Rope) -> None:
         for step in changes_as_steps(diff(rope.slice(edit.start, edit.end), edit.new)):

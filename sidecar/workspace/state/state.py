@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from sidecar.config import Settings
@@ -57,7 +58,8 @@ class State:
         uri = modification.uri
         if modification.action is Action.SAVE:
             modification = self._of_its_own_text(modification)
-        applied = self.overlay.apply(modification)
+        with self._in_one(modification):
+            applied = self.overlay.apply(modification)
         match modification.action:
             case Action.OPEN if applied.document is not None:
                 if applied.document.early:
@@ -91,6 +93,15 @@ class State:
                 return None, applied.note
             case _:
                 return None, applied.note
+
+    def _in_one(self, modification: Modification) -> AbstractContextManager[None]:
+        """For the review, several changes that come together are one step."""
+        tracked, reviewed = self.documents.get(modification.uri), self.ledgers.get(modification.uri)
+        if tracked is None or tracked.flight is not None or len(modification.changes) < 2:
+            return nullcontext()
+        if reviewed is None or not reviewed.live or reviewed.ledger.is_idle:
+            return nullcontext()
+        return reviewed.in_one(tracked.document.snapshot)
 
     def _of_its_own_text(self, save: Modification) -> Modification:
         """Without its text if the document had that since its last known save: then the mirror is right, and the text only

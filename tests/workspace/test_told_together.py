@@ -1,0 +1,45 @@
+"""Changes of a document that come in one message are one step for the review: what goes with one and comes back with the next has not gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author
+from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.text import Position, Range, Text
+from tests.support.workspaces import a_workspace
+
+BEFORE, AGENTS = "one\ntwo\nthree\nfour\n", "one\nTWO\nthree\nFOUR\n"
+
+
+def change(first: int, last: int, text: str) -> ContentChange:
+    """Of whole lines, from 0."""
+    return ContentChange(Range(Position(first, 0), Position(last, 0)), text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "base", "left"),
+    [
+        # as Neovim 0.11 tells the undo of a reload with edits on top
+        ((change(1, 2, ""), change(0, 3, "typed\n" + AGENTS)), "typed\n" + BEFORE, ["TWO", "FOUR"]),
+        ((change(1, 2, ""), change(1, 1, "TWO\n")), BEFORE, ["TWO", "FOUR"]),
+        ((change(1, 2, ""), change(1, 1, "two\n")), BEFORE, ["FOUR"]),
+        ((change(0, 0, "x\n"), change(3, 3, "y\n")), "x\none\ntwo\ny\nthree\nfour\n", ["TWO", "FOUR"]),
+    ],
+    ids=["all of it", "one line", "the user's own", "beside them"],
+)
+async def test_what_they_do_together_counts(
+    tmp_path: Path, changes: tuple[ContentChange, ...], base: str, left: list[str]
+) -> None:
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", AGENTS)
+        uri = bench.uri("a.txt")
+        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
+        author = Author("s", 1, "w1")
+        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, changes))
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == left
+        assert reviewed.ledger.base(bench.text("a.txt")) == base
