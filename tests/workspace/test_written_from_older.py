@@ -223,6 +223,34 @@ def test_it_goes_on_with_what_it_wrote(tmp_path: Path, habits: Habits) -> None:
     play(tmp_path, habits, script, before=opened, after=after)
 
 
+@every_editor
+def test_what_it_wrote_before_the_file_was_opened_is_what_it_goes_on_with(
+    tmp_path: Path, habits: Habits
+) -> None:
+    """Though little of that is left: nobody else has written the file, and nothing can be in conflict."""
+    first = BASE.replace("one", "1a").replace("three", "3a").replace("five", "5a")
+    second = BASE.replace("one", "1b").replace("three", "3b").replace("five", "5a").replace("four", "4b")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (bench.folder / "a.txt").write_text(BASE)
+        tick()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "edit", "a.txt", call="w1", puts=first)
+        editor.opens("a.txt")
+        await asyncio.sleep(2)
+        await calls(turn, "edit", "a.txt", call="w2", puts=second)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()
+        assert not bench.workspace.conflicts.rows()
+        assert editor.text("a.txt") == second
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, script, before=before, after=after)
+
+
 @pytest.mark.parametrize("habits", [WELL_BEHAVED, VSCODE], ids=["", "vscode"])
 def test_a_command_that_works_on_the_newest_text_is_taken_as_it_is(tmp_path: Path, habits: Habits) -> None:
     """A formatter changes every line, the user's too."""

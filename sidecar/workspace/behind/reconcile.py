@@ -311,7 +311,10 @@ class Reconciler:
                 behind.passes(tracked, save, changed_at(on_disk.stat) - 1, start=before)
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
-        base, written_over = before if undecided is None else undecided.base, None
+        base, written_over = before, None
+        if undecided is not None and on_disk.text is not None:
+            base = undecided.said if emptied else undecided.start(on_disk.text, tracked.text())
+            written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
         at, seen = changed_at(on_disk.stat), None
         if behind is not None and base is not None and on_disk.text and not emptied and undecided is None:
             base = behind.had_read(tracked.document.uri, path, base, on_disk.text, at)
@@ -341,14 +344,18 @@ class Reconciler:
                     if emptied:
                         self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
+                tracked.hunks_then.note(tracked.hunks(), len(tracked.document.rope), tracked.saves)
                 tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
-            self._told_apart(tracked, base, on_disk.text, seen)
+            said = None if written_over is None else written_over.saved
+            self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
             if behind is not None and seen is not None:
                 with anyio.CancelScope(shield=True):
                     await behind.settle(tracked, seen, on_disk.text)
 
-    def _told_apart(self, tracked: Tracked, base: str | None, disk: str | None, seen: Seen | None) -> None:
+    def _told_apart(
+        self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
+    ) -> None:
         """Mirror and disk were brought together, or are a conflict now."""
         if not tracked.apart or base is None or disk is None:
             self._conflicts.ended(tracked, "gone")
@@ -358,7 +365,7 @@ class Reconciler:
             # Nothing of it is in the document, also where the newest change alone would have fitted
             seen.changes = None
         session, author = (None, None) if seen is None else (seen.last.session, seen.last.author)
-        self._conflicts.found(tracked, "disk", base, disk, session, author, refused=refused)
+        self._conflicts.found(tracked, "disk", base, disk, session, author, said=said, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
         """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""

@@ -277,6 +277,8 @@ class Unopened:
             raw, gone = after, None
         if raw is not None:
             self._state.documents.disk.seen(uri, normal(raw))
+        if parts[-1].session is not None:
+            self._whose.wrote(parts[-1].session, uri)
         was = None if came is None else came.before
         if was is not None and seen.mode is not None and was.mode != seen.mode:
             await self._whole.enter(path, was, replace(was, mode=seen.mode), parts[-1])

@@ -16,7 +16,7 @@ from typing import Literal
 from sidecar.core.hunks import line_hunks, lines_of
 from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
-from sidecar.core.merge import Conflict, ConflictHunk, merge
+from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import EditorCapabilities
@@ -44,12 +44,21 @@ class Open:
     session: Session | None
     author: Author | None = None
     """The author of the change on disk, which is already journalled."""
+    said: str = ""
+    """What the file said before all of it, as the document does, unless there is unsaved work. It differs from `base` where the author had not read it."""
     refused: bool = False
     """The texts fit together, but the editor does not take what the disk says."""
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
     """It is decided, and the editor has not answered yet whether it did what that takes."""
+
+    def start(self, disk: str, now: str) -> str:
+        """From which text on the change is measured that led to `disk`, in a document that says `now`: from what its author had read, so that it
+        comes beside what others wrote. Where the editor has taken it already, it came in the place of all that the file said."""
+        merged = merge(self.base, now, disk)
+        is_taken = isinstance(merged, Merged) and merged.changes.is_empty
+        return self.said if is_taken else self.base
 
 
 class Conflicts:
@@ -83,6 +92,7 @@ class Conflicts:
         session: Session | None,
         author: Author | None = None,
         *,
+        said: str | None = None,
         refused: bool = False,
     ) -> Open:
         """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
@@ -106,6 +116,7 @@ class Conflicts:
             if session is not None:
                 known.session, known.author = session, author or known.author
         known.refused = refused
+        known.said = base if said is None else said
         self.moved(self.row(known))
         return known
 
@@ -145,7 +156,8 @@ class Conflicts:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk can be merged, and still differ
                     conflict.tracked.apart = False
-                    conflict.tracked.saved = conflict.tracked.kept(conflict.base)
+                    start = conflict.start(conflict.theirs, conflict.tracked.text())
+                    conflict.tracked.saved = conflict.tracked.kept(start)
                     conflict.tracked.stat = None
                     self.fits_again(conflict.tracked)
         return found
