@@ -271,6 +271,38 @@ async def test_a_file_that_was_moved_and_moved_back(tmp_path: Path, journal: Pat
     assert old.read_text() == BASE
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_goes_with_a_file_is_in_the_journal_all_the_time(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool
+) -> None:
+    """The sidecar may be ended between any two of its steps."""
+    folder = tmp_path.resolve()
+    old, new = folder / "a.txt", folder / "b.txt"
+    old.write_text(BASE)
+    left: list[list[str]] = []
+    forgets = Store.forget_ledger
+
+    def forget(store: Store, *uris: str) -> None:
+        forgets(store, *uris)
+        left.append(store.ledger_uris())
+
+    monkeypatch.setattr(Store, "forget_ledger", forget)
+    async with on_the_journal(folder, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+        old.rename(new)
+        bench.workspace.state.renamed(bench.uri("a.txt"), bench.uri("b.txt"))
+        await bench.workspace.reviews_stored()
+        assert left == [[bench.uri("b.txt")]]
+    if restarted:
+        new.rename(old)
+        async with on_the_journal(folder, journal) as bench:
+            await bench.workspace.restore_reviews()
+            await bench.workspace.reviews_stored()
+            assert left[1:] == [[bench.uri("a.txt")]]
+
+
 async def test_a_file_that_is_gone_comes_back_after_a_restart(tmp_path: Path, journal: Path) -> None:
     folder = tmp_path.resolve()
     path = folder / "a.txt"

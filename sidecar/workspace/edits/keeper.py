@@ -183,6 +183,7 @@ class Keeper:
         restored = self._restored(old, kept)
         if restored is not None:
             self.moved(restored)
+            await self._store_one(restored)
             await self._journal.forget_ledger(uri)
 
     async def stored(self) -> None:
@@ -230,11 +231,12 @@ class Keeper:
                 moved, self._moved = self._moved, {}
                 self._editor.changes_moved([r.uri for r in moved.values()])
                 stored = {uri: r for uri, r in moved.items() if not (r.live and uri in self._held)}
+                for reviewed in stored.values():
+                    await self._store_one(reviewed)
+                # Last: what went along with a renamed file is in the journal all the time, under one name or both
                 done = [uri for uri, reviewed in stored.items() if _is_done(reviewed)]
                 if done:
                     await self._journal.forget_ledger(*done)
-                for reviewed in stored.values():
-                    await self._store_one(reviewed)
         finally:
             self._storing = False
             self._stored.set()
