@@ -41,14 +41,18 @@ def test_the_active_document_takes_the_disks_text_and_keeps_the_users(window: Wi
     assert window.notifications() == []
 
 
-def test_undo_goes_back_through_both(window: Window, dirty: Path) -> None:
+def test_what_came_from_the_disk_is_one_undo_step(window: Window, dirty: Path) -> None:
+    """In which the user's own lines never go; what is saved afterwards says what the document does."""
     dirty.write_text(NEWER)
     looks(window, dirty)
     window.until_text(dirty, BOTH)
     window.undo()
-    window.until_text(dirty, NEWER)
-    window.undo()
     window.until_text(dirty, TYPED)
+    window.redo()
+    window.until_text(dirty, BOTH)
+    window.save()
+    window.until_disk(dirty, BOTH)
+    assert window.notifications() == []
 
 
 def test_two_dirty_files_and_the_inactive_one_changes(window: Window, dirty: Path) -> None:
@@ -69,6 +73,21 @@ def test_two_dirty_files_and_the_inactive_one_changes(window: Window, dirty: Pat
     window.save()
     window.until_disk(dirty, BOTH)
     assert window.notifications() == []
+
+
+def test_undoing_in_a_file_that_was_not_active_hides_nothing_either(window: Window, dirty: Path) -> None:
+    """That it is based on the disk's text once the user comes to it is a step, too, but none that changes anything."""
+    window.open(window.file("b.txt", "other\n"))
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.open(dirty)
+    window.until_marked(dirty, False)
+    window.undo()
+    window.settle()
+    assert window.text(dirty) == BOTH
+    window.undo()
+    window.until_text(dirty, TYPED)
 
 
 def test_the_inactive_one_changes_twice(window: Window, dirty: Path) -> None:

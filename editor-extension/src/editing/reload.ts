@@ -15,6 +15,13 @@ import { offsetAt, replacedAll, replacement, type Replacement } from "./replacem
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
 
+/** Of a file that is brought in by an edit of ours, too, so that it is one undo step. */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** How often that edit is made anew, or the workbench is asked again to reload the file, because a key was pressed meanwhile. */
+const TRIES = 10;
+/** Until it is asked again after that. */
+const LATER_MS = 1000;
+
 interface Stat {
   readonly mtime: number;
   readonly size: number;
@@ -82,7 +89,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       if (taken === undefined) {
         return { refused: document.version === params.version ? "not-active" : "version" };
       }
-      this.unmark(document);
+      await this.isBased(document, taken);
       return { version: document.version, taken: taken.version };
     });
   }
@@ -99,8 +106,18 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     }
     const taken = await this.takeFromDisk(document, ({ replaced, caret }) => ({ text: replaced, caret }));
     if (taken !== undefined) {
-      this.unmark(document);
+      await this.isBased(document, taken);
     }
+  }
+
+  /** The document says what it should. Where keys kept the workbench from reloading the file, it is asked again later. */
+  private async isBased(document: vscode.TextDocument, taken: Taken): Promise<void> {
+    if (taken.isReloaded) {
+      this.unmark(document);
+      return;
+    }
+    await this.mark(document);
+    setTimeout(() => void this.oneByOne(() => this.lookedAt(document)), LATER_MS);
   }
 
   /** Undefined if the workbench did not reload it. `meant`: what should be there if nothing is typed after the reload. */
@@ -128,8 +145,11 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       }),
     );
     try {
-      await vscode.commands.executeCommand("workbench.action.files.revert");
-      await this.restoreOthers(others);
+      const isLed = await this.lead(editor, taking);
+      for (let tries = 0; tries === 0 || (tries < TRIES && taking.isLedOnly && isActive(document)); tries++) {
+        await vscode.commands.executeCommand("workbench.action.files.revert");
+        await this.restoreOthers(others);
+      }
       const taken = taking.end(document.version);
       if (taken === undefined) {
         return undefined;
@@ -139,7 +159,8 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };
         const here = typedOn(landed, landed, taken.since);
-        const wanted = typedOn(meant(taken), landed, taken.since);
+        const planned = typedOn(meant(taken), { text: taken.text, caret: taken.led }, taken.lost);
+        const wanted = typedOn(planned, landed, taken.since);
         const text = document.getText();
         if (text === wanted.text) {
           if (caretNow() !== wanted.caret) {
@@ -148,7 +169,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           return taken;
         }
         const edits = text === here.text ? carried(here, wanted) : [replacement(text, wanted.text)];
-        if (await replaceInEditor(editor, edits)) {
+        if (await replaceInEditor(editor, edits, { undoStopBefore: !isLed, undoStopAfter: true })) {
           return taken;
         }
       }
@@ -157,6 +178,25 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     } finally {
       watch.dispose();
     }
+  }
+
+  /**
+   * Brings in the disk's text by an edit, which the one that follows the reload then continues: both are one undo step, in which the user's own
+   * lines never go. (A reload that finds another text is a step of its own, and undoing what follows it hides these lines.) False if that cannot be
+   * done: nothing is unsaved, the text on disk is not known, or keys came faster than the edit.
+   */
+  private async lead(editor: vscode.TextEditor, taking: Taking): Promise<boolean> {
+    const { document } = editor;
+    const disk = isUnsaved(document) ? await onDisk(document) : undefined;
+    for (let tries = 0; disk !== undefined && tries < TRIES && disk !== document.getText(); tries++) {
+      const from = { text: document.getText(), caret: document.offsetAt(editor.selection.active) };
+      const to = { text: disk, caret: pushed(from.caret, replacement(from.text, disk)) };
+      taking.leads(to.text, to.caret);
+      if (await replaceInEditor(editor, carried(from, to), { undoStopBefore: true, undoStopAfter: false })) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Restores every other document that lost its unsaved text to a misdirected revert. */
@@ -185,6 +225,20 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     const result = this.working.then(work);
     this.working = result.catch(() => undefined);
     return result;
+  }
+}
+
+/** What its file says, with the document's line ends. Undefined if that cannot be read, or is too much. */
+async function onDisk(document: vscode.TextDocument): Promise<string | undefined> {
+  try {
+    const bytes = await vscode.workspace.fs.readFile(document.uri);
+    if (bytes.length > MOST_BYTES) {
+      return undefined;
+    }
+    const text = await vscode.workspace.decode(bytes, { encoding: document.encoding });
+    return text.replace(/\r\n|\r|\n/g, document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n");
+  } catch {
+    return undefined;
   }
 }
 

@@ -4,6 +4,8 @@
  *
  * The workbench reports the changed text first, and then, as an event without changes, whether the document has unsaved text. The reload is
  * therefore the change before the first such event that says "nothing unsaved".
+ *
+ * An edit of ours may bring in the disk's text first (`leads`), so that the reload has nothing to change and leaves no undo step of its own.
  */
 
 import { followed, pushed } from "./caret";
@@ -31,12 +33,20 @@ export interface Taken {
   readonly landed: number;
   /** Later changes, each with its places in the text that the one before left. */
   readonly since: readonly Replacement[];
+  /** Changes after our edit that the reload has thrown away, as `since`, and where the cursor was before them. */
+  readonly lost: readonly Replacement[];
+  readonly led: number;
+  /** False: our edit brought in the disk's text, and the workbench did not reload it. */
+  readonly isReloaded: boolean;
 }
 
-type At = Omit<Taken, "since">;
+type At = Omit<Taken, "since" | "lost" | "led" | "isReloaded">;
+type Found = At & { landed: number; since: Replacement[]; lost: Replacement[]; led: number; isReloaded: boolean };
 
 export class Taking {
-  private found: (At & { since: Replacement[] }) | undefined;
+  private found: Found | undefined;
+  /** What an edit of ours is about to make of the document. */
+  private ahead: { readonly text: string; readonly caret: number } | undefined;
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
@@ -56,7 +66,21 @@ export class Taking {
     }
   }
 
+  /** An edit of ours is about to make the document say what the disk does, with the cursor there. */
+  leads(text: string, caret: number): void {
+    this.ahead = { text, caret };
+  }
+
   tell({ edits, isDirty, version, text }: Told): void {
+    if (this.ahead !== undefined && this.found === undefined && edits.length > 0 && text === this.ahead.text) {
+      this.find({ ...this.asItIs(version), text, landed: this.ahead.caret }, false);
+      this.caret = this.ahead.caret;
+      return;
+    }
+    if (this.found !== undefined && !this.found.isReloaded) {
+      this.untilReloaded(this.found, edits, isDirty, text);
+      return;
+    }
     if (edits.length === 0) {
       if (isDirty) {
         this.hasTyped = true;
@@ -80,6 +104,11 @@ export class Taking {
     this.text = text;
   }
 
+  /** An edit of ours has brought in the disk's text, and a key kept the workbench from reloading it. */
+  get isLedOnly(): boolean {
+    return this.found?.isReloaded === false;
+  }
+
   /** After the workbench's answer. Undefined if it did not reload, because the user typed or another editor was active. */
   end(version: number): Taken | undefined {
     if (!this.wasDirty && (this.pending !== undefined || !this.hasTyped)) {
@@ -88,12 +117,24 @@ export class Taking {
     return this.found;
   }
 
+  private untilReloaded(found: Found, edits: readonly Replacement[], isDirty: boolean, text: string): void {
+    if (edits.length === 0) {
+      found.isReloaded = !isDirty;
+    } else if (text === found.text) {
+      found.lost.push(...found.since.splice(0));
+      found.landed = edits.reduce(pushed, this.caret);
+    } else {
+      found.since.push(...edits);
+      this.caret = edits.reduce(followed, this.caret);
+    }
+  }
+
   private asItIs(version: number): At {
     const { text, caret } = this;
     return { text, version, replaced: text, typed: [...this.typed], caret, landed: caret };
   }
 
-  private find(at: At): void {
-    this.found ??= { ...at, since: [] };
+  private find(at: At, isReloaded = true): void {
+    this.found ??= { ...at, since: [], lost: [], led: at.landed, isReloaded };
   }
 }

@@ -49,3 +49,43 @@ for (const [was, told, replaced, since] of CASES) {
     }
   });
 }
+
+/** Where an edit of ours ("E") brings in the disk's text before the workbench is asked. "R" is a reload that throws away what was typed since. */
+const LED: [told: string, replaced: string | null, lost: string, since: string, isReloaded: boolean][] = [
+  ["E.", "mine", "", "", true],
+  ["xE.", "minex", "", "", true],
+  ["E.y!z", "mine", "", "yz", true],
+  ["EkR.", "mine", "k", "", true],
+  ["EkR.y!", "mine", "k", "y", true],
+  ["E", "mine", "", "", false], // another editor was active
+  ["Ek!", "mine", "", "k", false], // typed while the file was read
+  ["x", null, "", "", true], // our edit was refused, and then nothing was reloaded
+];
+
+for (const [told, replaced, lost, since, isReloaded] of LED) {
+  test(`taking, with an edit of ours first: ${told}`, () => {
+    let text = "mine";
+    let version = 7;
+    const taking = new Taking(text, true, text.length);
+    taking.leads("disk", 4);
+    for (const char of told) {
+      if (".!".includes(char)) {
+        taking.tell({ edits: [], isDirty: char === "!", version, text });
+        continue;
+      }
+      const edit = { start: text.length, end: text.length, text: char };
+      text = "ER".includes(char) ? "disk" : text + char;
+      version++;
+      taking.tell({ edits: [edit], isDirty: char !== "R", version, text });
+    }
+    const found = taking.end(version);
+    assert.equal(found?.replaced ?? null, replaced);
+    assert.equal(found?.lost.map((one) => one.text).join("") ?? "", lost);
+    assert.equal(found?.since.map((one) => one.text).join("") ?? "", since);
+    assert.equal(found?.isReloaded ?? true, isReloaded);
+    if (found !== undefined) {
+      assert.equal(found.text, "disk");
+      assert.equal(found.version, told.startsWith("x") ? 9 : 8);
+    }
+  });
+}
