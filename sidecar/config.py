@@ -107,6 +107,9 @@ class ClientFlags:
     elicitation: bool = False
     terminal_login: bool = False
     """It runs a command in a terminal for a person to log in (no method of its own)."""
+    message_buttons: bool = False
+    """`window/showMessageRequest` takes nothing away from who types: the message stands beside the text until its button is pressed (no method of
+    its own)."""
     name: str = ""
     """Who it is, where the editor's own `clientInfo` does not say (eglot 1.9)."""
 
@@ -367,6 +370,7 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
     "context": ("context", _boolean),
     "elicitation": ("elicitation", _boolean),
     "terminalLogin": ("terminal_login", _boolean),
+    "messageButtons": ("message_buttons", _boolean),
     "name": ("name", _text),
 }
 

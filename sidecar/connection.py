@@ -27,7 +27,7 @@ from sidecar.bridge.server import BridgeServer
 from sidecar.config import AgentCommand, Settings, parse
 from sidecar.core.json_types import Json
 from sidecar.core.overlay import Document, Modification
-from sidecar.core.uri import DocumentUri, normalise, to_path
+from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.disk.watching import FolderWatch
 from sidecar.journal import SqliteJournal
@@ -51,7 +51,7 @@ from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.state_folder import state_folder
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, Opens
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.review.resolving import Take
 from sidecar.workspace.review.review import Result, Selector
@@ -151,8 +151,8 @@ class Connection:
         if problems:
             editor.show("warning", "acp-sidecar settings: " + "; ".join(problems))
         self._journal.tell = lambda sentence: editor.show("warning", sentence)
-        for sentence in await at_start(self._journal):
-            editor.show("warning", sentence)
+        for words, path in await at_start(self._journal):
+            editor.show("warning", words, None if path is None else Opens.change(from_path(path)))
         if self._workspace is not None:
             self._tasks.start_soon(self._workspace.restore_reviews)
         self._tasks.start_soon(sweep_at_start, self._journal)

@@ -17,6 +17,7 @@ export interface ClientFlags {
   agentState: boolean;
   elicitation: boolean;
   terminalLogin: boolean;
+  messageButtons: boolean;
   activity: boolean;
   context: boolean;
 }

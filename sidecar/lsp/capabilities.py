@@ -71,6 +71,7 @@ def editor_capabilities(
         context=flags.context,
         elicitation=flags.elicitation,
         terminal_login=flags.terminal_login,
+        message_buttons=flags.message_buttons,
         conflicts=flags.conflicts,
         lf_lines=known in _LF_LINES,
         in_any_order=known in _IN_ANY_ORDER,

@@ -18,6 +18,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.json_types import Json
 from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
+from sidecar.lsp.message_buttons import MessageButtons
 from sidecar.lsp.progress import NoProgress, ProgressBoard
 from sidecar.lsp.questions import Place, Questions
 from sidecar.lsp.service import TaskStarter
@@ -32,6 +33,7 @@ from sidecar.workspace.ports.ports import (
     EditorTimeout,
     Level,
     OpenedSession,
+    Opens,
     Progress,
     Question,
     Reloaded,
@@ -74,6 +76,7 @@ class LspEditor:
         }
         self.progresses = ProgressBoard(wire, tasks)
         self.questions = Questions(wire, lambda: self._capabilities, self.show_document)
+        self._buttons = MessageButtons(wire, tasks, self.show_document)
 
     @property
     def capabilities(self) -> EditorCapabilities:
@@ -141,8 +144,16 @@ class LspEditor:
         self._updates.flush()  # what the agent said before it asked is read before the question
         return await self.questions.ask(question)
 
-    def show(self, level: Level, message: str) -> None:
-        self._message("window/showMessage", level, message)
+    def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
+        told, can = _told(level, message), self._capabilities
+        if (
+            opens is not None
+            and can.message_buttons
+            and can.show_document
+            and self._buttons.show(told, opens)
+        ):
+            return
+        self._wire.notify("window/showMessage", told)
 
     def notice(self, session_id: str, message: str) -> None:
         if not self._capabilities.session_updates:
@@ -152,7 +163,7 @@ class LspEditor:
         self._wire.notify(ext.NOTICE, {"sessionId": session_id, "message": message})
 
     def log(self, level: Level, message: str) -> None:
-        self._message("window/logMessage", level, message)
+        self._wire.notify("window/logMessage", _told(level, message))
 
     def session_update(self, session_id: str, update: Json) -> None:
         self._updates.add(session_id, update)
@@ -251,12 +262,6 @@ class LspEditor:
         if self._capabilities.code_lens_refresh:
             self._refreshes["workspace/codeLens/refresh"].want()
 
-    def _message(self, method: str, level: Level, message: str) -> None:
-        if len(message) > _MESSAGE_LIMIT:
-            half = _MESSAGE_LIMIT // 2
-            message = f"{message[:half]} … {message[-half:]}"
-        self._wire.notify(method, {"type": _MESSAGE_TYPES[level], "message": message})
-
     async def _ask_client(self, method: str, params: Json, shape: type[T]) -> T:
         answer = await self._bounded(self._wire.request(method, params), method)
         try:
@@ -296,6 +301,14 @@ def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
     future: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
     future.set_result(answer)
     return future
+
+
+def _told(level: Level, message: str) -> Json:
+    """As `window/showMessage` and `logMessage` tell it."""
+    if len(message) > _MESSAGE_LIMIT:
+        half = _MESSAGE_LIMIT // 2
+        message = f"{message[:half]} … {message[-half:]}"
+    return {"type": _MESSAGE_TYPES[level], "message": message}
 
 
 async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:

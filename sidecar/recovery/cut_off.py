@@ -79,6 +79,14 @@ class Found(NamedTuple):
     """True if it changed during the turn and the agent did something in the turn that may have changed files."""
 
 
+class Sentence(NamedTuple):
+    """What the user is told."""
+
+    words: str
+    under_review: str | None = None
+    """The path of a file that it tells of, and that has something to keep or reject."""
+
+
 class Look(NamedTuple):
     found: Sequence[Found]
     lost: Sequence[str]
@@ -87,9 +95,9 @@ class Look(NamedTuple):
     """By URI: files with the text of the journal's last write, or on top of it. The sidecar may have ended before it noted its hunks."""
 
 
-async def at_start(journal: SqliteJournal) -> list[str]:
+async def at_start(journal: SqliteJournal) -> list[Sentence]:
     """Settles these turns when a sidecar starts. Returns sentences for the user. Never raises."""
-    told: list[str] = []
+    told: list[Sentence] = []
     with suppress(JournalFailed):
         entered: set[str] = set()
         for cut in sorted(await journal.cut_off(), key=_likely_first):
@@ -150,7 +158,7 @@ def settle(store: Store) -> list[str]:
             store.finish_all(_whose(some, ids, sure=False), "unknown")
         store.session_closed(cut.session)
         store.turn_settled(cut.id)
-        told += sentences(cut, seen)
+        told += [sentence.words for sentence in sentences(cut, seen)]
     return told
 
 
@@ -164,25 +172,27 @@ def _whose(found: Sequence[Found], ids: Sequence[str], *, sure: bool) -> list[st
     return [entry_id for one, entry_id in zip(found, ids, strict=True) if one.sure is sure]
 
 
-def sentences(cut: CutOff, seen: Look) -> list[str]:
-    told: list[str] = []
+def sentences(cut: CutOff, seen: Look) -> list[Sentence]:
     agent = shorten(escape(cut.agent), 60)
-    for paths, words in (
+    sure = [one.entry.path for one in seen.found if one.sure]
+    perhaps = [one.entry.path for one in seen.found if not one.sure]
+    told = [
+        (sure, f"changed by {agent} in a turn that was interrupted; that is under review"),
         (
-            [one.entry.path for one in seen.found if one.sure],
-            f"changed by {agent} in a turn that was interrupted; that is under review",
-        ),
-        (
-            [one.entry.path for one in seen.found if not one.sure],
+            perhaps,
             f"changed during or after an interrupted turn of {agent}, perhaps not by it; the journal has the earlier text",
         ),
         (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
-    ):
-        names = [shorten(escape(os.path.basename(path)), 80) for path in dict.fromkeys(paths)]
-        if names:
-            more = f" and {len(names) - _NAMED} more files" if len(names) > _NAMED else ""
-            told.append(f"{', '.join(names[:_NAMED])}{more} {'was' if len(names) == 1 else 'were'} {words}.")
-    return told
+    ]
+    return [
+        Sentence(_were(paths, words), sure[0] if paths is sure else None) for paths, words in told if paths
+    ]
+
+
+def _were(paths: Sequence[str], words: str) -> str:
+    names = [shorten(escape(os.path.basename(path)), 80) for path in dict.fromkeys(paths)]
+    more = f" and {len(names) - _NAMED} more files" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more} {'was' if len(names) == 1 else 'were'} {words}."
 
 
 def _likely_first(cut: CutOff) -> tuple[bool, bool]:

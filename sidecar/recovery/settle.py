@@ -25,6 +25,7 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import EntryState, JournalFailed, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
 from sidecar.recovery import cut_off, files
+from sidecar.recovery.cut_off import Sentence
 from sidecar.recovery.torn import is_torn
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-async def at_start(journal: SqliteJournal) -> list[str]:
+async def at_start(journal: SqliteJournal) -> list[Sentence]:
     """Settles interrupted writes and deletes what is too old. Returns sentences for the user. Never raises."""
     try:
         interrupted = await journal.interrupted()
@@ -47,12 +48,13 @@ async def at_start(journal: SqliteJournal) -> list[str]:
         verdicts = await anyio.to_thread.run_sync(_judge_all, interrupted)
         told = [verdict for verdict in verdicts if await journal.settle(verdict.entry.id, verdict.state)]
     except JournalFailed as failed:
-        return [
+        words = (
             f"The journal of what agents change cannot be used: {failed}. Until then, agents cannot write."
-        ]
+        )
+        return [Sentence(words)]
     cut_short = await cut_off.at_start(journal)
     await journal.tidy()
-    return [*sentences(told), *cut_short]
+    return [*map(Sentence, sentences(told)), *cut_short]
 
 
 def settle(store: Store) -> list[str]:

@@ -49,6 +49,30 @@ def test_no_message_names_a_command() -> None:
     assert found == []
 
 
+ASKS = re.compile(
+    r"save it yourself|[Cc]ompare|[Dd]ecide there|Check the lines|keep or reject|can be rejected|did\. Your text stays"
+)
+"""The user is to look at a file, which the editor can show."""
+
+
+def without_a_button(tree: ast.AST) -> Iterator[str]:
+    """What is shown (`Editor.show`) to that end, and opens nothing."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "show":
+            texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
+            words = " ".join(text for text in texts if isinstance(text, str))
+            if len(call.args) < 3 and ASKS.search(words):
+                yield words
+
+
+def test_a_message_that_asks_the_user_to_look_somewhere_has_a_button() -> None:
+    assert [one for path in files() for one in without_a_button(ast.parse(path.read_text()))] == []
+
+
+def test_it_sees_one_without() -> None:
+    assert list(without_a_button(ast.parse('self._editor.show("warning", f"{path} changed. Compare it.")')))
+
+
 @pytest.mark.parametrize("text", ["see `acp-sidecar changes`", "acp-sidecar revert f"])
 def test_it_sees_one(text: str) -> None:
     assert NAMED.search(text)

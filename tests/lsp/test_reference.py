@@ -26,9 +26,10 @@ def test_custom_methods() -> None:
 
 def test_announced_names_are_settings() -> None:
     rows = re.findall(r"^\| `sidecar/\w+` \| `(\w+)` \|", PAGE, re.MULTILINE)
-    assert {*rows, "name", "terminalLogin"} == set(_CLIENT)
+    assert {*rows, "name", "terminalLogin", "messageButtons"} == set(_CLIENT)
     assert "`client.name`" in PAGE, "it announces no method; it says who the client is"
     assert "`client.terminalLogin`" in PAGE, "it announces no method either"
+    assert "`client.messageButtons`" in PAGE, "nor does this"
 
 
 def test_every_setting_is_on_the_settings_page() -> None:

@@ -160,10 +160,10 @@ async def test_at_start_everything_is_told_but_not_too_much(journal: Path, folde
         told = await at_start(opened)
         assert len(told) == TOLD + 1
         assert (
-            told[0]
+            told[0].words
             == "agent's write to a.txt was interrupted before anything was written; the file is unchanged."
         )
-        assert told[-1].startswith("3 more")
+        assert told[-1].words.startswith("3 more")
         assert await at_start(opened) == []
 
 
@@ -171,7 +171,7 @@ async def test_at_start_a_journal_that_cannot_be_used_is_told(tmp_path: Path, jo
     (tmp_path / "file").write_text("")
     async with SqliteJournal.opened(tmp_path / "file" / "j") as opened:
         (sentence,) = await at_start(opened)
-    assert "agents cannot write" in sentence
+    assert "agents cannot write" in sentence.words
 
 
 def test_damaged_texts_are_told(journal: Path, folder: Path) -> None:

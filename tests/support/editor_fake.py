@@ -50,6 +50,7 @@ from sidecar.workspace.ports.ports import (
     EditorGone,
     EditorRefused,
     Level,
+    Opens,
     Question,
     Reloaded,
 )
@@ -102,6 +103,8 @@ class FakeEditor:
         self.sent: list[tuple[str, DocumentEdit]] = []
         """The label and edit of every applyEdit."""
         self.shown: list[tuple[Level, str]] = []
+        self.buttons: list[Opens | None] = []
+        """Of what was shown."""
         self.notices: list[tuple[str, str]] = []
         """The session and the words of each line in a conversation."""
         self.typing: Callable[[], object] | None = None
@@ -313,8 +316,9 @@ class FakeEditor:
             self.withdrawn.append(question)
             raise
 
-    def show(self, level: Level, message: str) -> None:
+    def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
         self.shown.append((level, message))
+        self.buttons.append(opens)
 
     def notice(self, session_id: str, message: str) -> None:
         self.notices.append((session_id, message))

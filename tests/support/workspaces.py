@@ -34,6 +34,7 @@ from sidecar.workspace.ports.ports import (
     EditorCapabilities,
     EditorRefused,
     OpenedSession,
+    Opens,
     Question,
     Reloaded,
     Saved,
@@ -77,7 +78,7 @@ class QuietEditor:
         self.questions.append(question)
         return self.answer
 
-    def show(self, level: str, message: str) -> None:
+    def show(self, level: str, message: str, opens: Opens | None = None) -> None:
         self.shown.append((level, message))
 
     def notice(self, session_id: str, message: str) -> None: ...

@@ -159,7 +159,7 @@ class _Turn(AgentsActs, UsersActs):
         self.editor = FakeEditor(VSCODE, self.folder, custom=self.random.random() < 0.7)
         journal = SlowJournal(self.journal, 0)
         for sentence in await at_start(journal):
-            self.say(f"told: {sentence}")
+            self.say(f"told: {sentence.words}")
         await sweep_at_start(journal)
         async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
             self.bench = bench

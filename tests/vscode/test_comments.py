@@ -92,6 +92,21 @@ def test_the_reason_is_the_answer_where_the_agent_waits_for_one(window: Window, 
     assert file.read_text() == WANTED.replace("line three", "line 3"), "what was kept is saved"
 
 
+def test_the_message_that_an_agent_waits_opens_what_it_waits_for(
+    window: Window, configure: Configure
+) -> None:
+    configure({"acpSidecar.writes": "confirm"})
+    file, other = window.file("a.txt", BASE), window.file("b.txt", BASE)
+    window.open(file)
+    window.open(other)
+    turn = window.begin(scripted.steps(scripted.read(file), scripted.write(file, WANTED)))
+    window.answer("waits until you keep or reject", "Show the change")
+    eventually(lambda: window.active() == file, "the file is shown")
+    window.command("sidecar.keep", {"uri": file.as_uri()})
+    turn.result()
+    assert file.read_text() == WANTED
+
+
 def test_what_the_user_changes_in_it_is_told_with_the_next_prompt(window: Window) -> None:
     file = window.file("a.txt", BASE)
     window.open(file)

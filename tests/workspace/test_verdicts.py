@@ -11,6 +11,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
 from sidecar.workspace.edits.verdicts import NOT_DECIDED
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
+from sidecar.workspace.ports.ports import Opens
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits
@@ -63,7 +64,9 @@ def test_what_is_kept_is_saved_and_then_answered(tmp_path: Path, habits: Habits)
     editor = confirmed(tmp_path, habits, case)
     words = "agent waits until you keep or reject its change of a.txt."
     assert [said for _, said in editor.notices] == [words], "in the conversation"
-    assert words in [said for _, said in editor.shown], "and for a user who looks elsewhere"
+    buttons = dict(zip([said for _, said in editor.shown], editor.buttons, strict=True))
+    assert words in buttons, "and for a user who looks elsewhere"
+    assert buttons[words] == Opens.change(editor.uri("a.txt"))
 
 
 @every_editor

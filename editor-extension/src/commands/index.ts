@@ -8,7 +8,7 @@ import { newSession, prompt, stop } from "./prompts";
 import { openSettings } from "./settings_page";
 import { withWords } from "./words";
 
-export const flags: Partial<ClientFlags> = {};
+export const flags: Partial<ClientFlags> = { messageButtons: true };
 
 export function register(session: Session): vscode.Disposable {
   const command = (name: string, run: (argument?: unknown) => unknown): vscode.Disposable =>

@@ -21,7 +21,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.sending import MIRROR_SECONDS, Sender
-from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Reloaded
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Reloaded
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
@@ -40,6 +40,7 @@ def keep_apart(editor: Editor, tracked: Tracked, why: str, lines: Sequence[int])
         "warning",
         f"{to_path(tracked.document.uri)} was changed on disk {why} (line {named}). "
         "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
+        Opens.file(tracked.client_uri, lines[0] if lines else None),
     )
 
 
@@ -184,4 +185,5 @@ class Reloader:
             again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, on_disk, normal(raw.apply(current.raw))):
                 return
-        self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")
+        words = f"{path} was changed on disk twice at once. Compare it before you save."
+        self._editor.show("warning", words, Opens.file(tracked.client_uri))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.workspace.ports.ports import AgentFailed, Audit, Editor, Question
+from sidecar.workspace.ports.ports import AgentFailed, Audit, Editor, Opens, Question
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
@@ -62,7 +62,8 @@ class DeniedWriters:
             words += (
                 " It was stopped, and is not used any more until you start the editor again or allow writing."
             )
-            self._editor.show("warning", f"{words} The change is listed, and can be rejected.")
+            words += " The change is listed, and can be rejected."
+            self._editor.show("warning", words, Opens.change(from_path(path)))
             self._audit.record("denied writer", session=session.id, agent=session.agent, path=path)
         if self._state.sessions.get(session.id) is session:  # it may be found when that is closed
             self.stop(session.id)

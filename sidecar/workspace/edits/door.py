@@ -31,7 +31,7 @@ from sidecar.journal.entry import EntryState
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.edits.write_task import Misplaced
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.ports.ports import Editor, Journal, Opens
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.queues import Queues, Ticket
 
@@ -271,6 +271,7 @@ class Door:
                 "warning",
                 f"The editor applied {intent.what()} in the wrong place in {intent.path}, which was saved and closed. "
                 "Compare the file with what you had.",
+                Opens.file(tracked.client_uri),
             )
         return Gone(tracked, sent.reason, misplaced=Misplaced(tracked.text(), normal(without)))
 
@@ -296,6 +297,7 @@ class Door:
                 "info",
                 f"The editor put {what} where you were typing in {intent.path}. "
                 "The text that it replaced is restored. Check the lines around it.",
+                Opens.file(sent.tracked.client_uri),
             )
         if corrected.is_undone:
             return intent.undone()

@@ -30,7 +30,7 @@ from sidecar.core.inflight import (
 from sidecar.core.misapplied import Separated
 from sidecar.core.text import Text
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone
+from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone, Opens
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.watch import News, Watch
 
@@ -382,7 +382,9 @@ class Sender:
             astray.followed_by(then.flight)
             if not len(astray):
                 return Corrected()
-        self._editor.show("warning", at_a_wrong_place(what, path, len(astray)))
+        self._editor.show(
+            "warning", at_a_wrong_place(what, path, len(astray)), Opens.file(tracked.client_uri)
+        )
         return Corrected(len(astray))
 
 

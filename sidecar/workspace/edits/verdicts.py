@@ -17,7 +17,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.edits.write_task import Undecided, WriteDone
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.ports.ports import Editor, Opens
 from sidecar.workspace.ports.prompt_context import shown
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.sessions import Session
@@ -65,6 +65,7 @@ class Verdicts:
             self._say(
                 session,
                 f"{session.agent} waits until you keep or reject its change of {shown(undecided.path)}.",
+                Opens.change(waiting.uri),
             )
         with anyio.CancelScope() as scope:
             session.questions.add(scope)
@@ -74,11 +75,11 @@ class Verdicts:
                 session.questions.discard(scope)
         return waiting.answer or WriteDone(saved=False, note=NOT_DECIDED)
 
-    def _say(self, session: Session, words: str) -> None:
+    def _say(self, session: Session, words: str, opens: Opens) -> None:
         """As a line of the conversation; where that is a panel, also as a message, because the user may look elsewhere."""
         self._editor.notice(session.id, words)
         if self._editor.capabilities.session_updates:
-            self._editor.show("info", words)
+            self._editor.show("info", words, opens)
 
     def because(self, uri: DocumentUri, ids: Iterable[int], reason: str) -> set[int]:
         """The user is about to reject these hunks, for this reason. Returns those whose agent hears it with the answer to its write."""

@@ -34,7 +34,7 @@ from sidecar.workspace.edits.write_task import (
     unseen,
 )
 from sidecar.workspace.files.agent_edit import AgentEdit
-from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Saved
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Saved
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import changes_as_steps
 from sidecar.workspace.state.places import Named
@@ -163,7 +163,9 @@ class BufferWriter:
                 continue
             path = to_path(tracked.document.uri) or tracked.document.uri
             self._editor.show(
-                "warning", f"{path} has changes of {session.agent} that could not be saved; save it yourself."
+                "warning",
+                f"{path} has changes of {session.agent} that could not be saved; save it yourself.",
+                Opens.file(tracked.client_uri),
             )
 
     async def open(self, uri: DocumentUri) -> Tracked | NotOpened:
@@ -284,6 +286,7 @@ class BufferWriter:
         self._editor.show(
             "info",
             f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stays; the agent was told.",
+            Opens.file(tracked.client_uri, line - 1),
         )
 
     async def settle(self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents") -> WriteDone:

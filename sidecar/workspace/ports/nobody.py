@@ -18,6 +18,7 @@ from sidecar.workspace.ports.ports import (
     EditorRefused,
     Level,
     OpenedSession,
+    Opens,
     Question,
     Reloaded,
     Saved,
@@ -62,7 +63,7 @@ class NoEditor:
     async def ask(self, question: Question) -> str | None:
         return None
 
-    def show(self, level: Level, message: str) -> None:
+    def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
         self._tell(message)
 
     def notice(self, session_id: str, message: str) -> None:

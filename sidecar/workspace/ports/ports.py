@@ -61,6 +61,7 @@ class EditorCapabilities:
     context: bool = False
     elicitation: bool = False
     terminal_login: bool = False
+    message_buttons: bool = False
     lf_lines: bool = False
     """This and the following are known by the editor's name. Only "\\n" ends a line (core/lf_lines.py)."""
     in_any_order: bool = False
@@ -127,6 +128,26 @@ class EditorTimeout(Exception):
 
 class EditorRefused(Exception):
     """The editor answered a request with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opens:
+    """What the button of a message opens, for a message that asks the user to look somewhere."""
+
+    label: str
+    uri: str
+    """As the client spells it."""
+    line: int | None = None
+    """Where the cursor goes, from 0."""
+
+    @classmethod
+    def file(cls, uri: str, line: int | None = None) -> Opens:
+        return cls("Open the file", uri, line)
+
+    @classmethod
+    def change(cls, uri: str, line: int | None = None) -> Opens:
+        """In which something is to be kept or rejected."""
+        return cls("Show the change", uri, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +222,10 @@ class Editor(Protocol):
         """The id of the chosen option; None when dismissed. Cancelling the call withdraws the question."""
         ...
 
-    def show(self, level: Level, message: str) -> None: ...
+    def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
+        """`opens`: a button that comes with it, where the client shows messages with buttons beside the text. The words say all without it."""
+        ...
+
     def notice(self, session_id: str, message: str) -> None:
         """A line in the session's conversation; shown as a message where the client has no conversations."""
         ...

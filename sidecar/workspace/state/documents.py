@@ -158,6 +158,11 @@ class Tracked:
             self.news.ring()
 
     @property
+    def client_uri(self) -> str:
+        """As the client spells it."""
+        return self.document.client_uri or self.document.uri
+
+    @property
     def name(self) -> str:
         """What the user is told it is called."""
         return to_path(self.document.uri) or self.document.uri
