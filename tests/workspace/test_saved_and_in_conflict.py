@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.journal.entry import Texts
+from sidecar.recovery.plan import Becomes, take_back
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
 from tests.workspace.test_conflicts import MINE, THEIRS
 from tests.workspace.test_written_from_older import calls, saves
@@ -24,6 +26,8 @@ LATER = THEIRS_THEN.replace("three", "THREE")
 
 @pytest.mark.parametrize("how", ["it takes it late", "emptied and filled", "written again"])
 def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
+    journal = MemoryJournal()
+
     async def script(turn: Turn, editor: FakeEditor) -> None:
         await calls(turn, "read", "a.txt", call="r")
         await calls(turn, "edit", "a.txt", call="w1", puts=WRITTEN)
@@ -54,7 +58,11 @@ def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
         else:
             assert editor.text("a.txt") == LATER
             assert news == [("mine", "theirs"), ("two", "TWO"), ("three", "THREE"), ("five", "FIVE")]
+        news = [journal.entries[one] for one, state in journal.states.items() if state == "done"]
+        if not bench.workspace.conflicts.rows():  # `acp-sidecar revert`, and nothing is counted twice
+            writes = [Texts(one.before, one.after) for one in reversed(news)]
+            assert take_back(LATER, writes) == Becomes(MINE)
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
         assert editor.text("a.txt") == MINE
 
-    play(tmp_path, VSCODE, script, before=opened, after=after, custom=True)
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=True)

@@ -319,6 +319,10 @@ class Behind:
                 if leg.author is not None:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
+    def over(self, uri: DocumentUri) -> None:
+        """The user has saved over what a document could not take from the disk."""
+        self._apart.pop(uri, None)
+
     def _apart_from(self, uri: DocumentUri, before: str) -> list[Leg]:
         """Whose that is which the document could not take since its file said `before` (compared form)."""
         start, legs = self._apart.get(uri, ("", []))
@@ -338,9 +342,14 @@ class Behind:
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
         writes, first, uri = seen.writes, tracked, tracked.document.uri
-        known = self._apart_from(uri, seen.start)
+        start, left = self._apart.pop(uri, ("", []))
+        known = left if start == seen.start else []
         settled = {leg.author for leg in known}
-        self._apart.pop(uri, None)
+        for leg in (
+            [] if known else left
+        ):  # it came in the place of more than its author had read, and is counted anew
+            if leg.author is not None:
+                await self._recorder.finish(leg.author, "failed")
         if tracked.apart and not tracked.closed:
             self._apart[uri] = seen.taken, seen.left()
         again = self._state.documents.get(uri) if tracked.closed else None

@@ -203,6 +203,8 @@ class Reconciler:
         """The user has saved over what was in conflict with the document."""
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
+        if self.behind is not None:
+            self.behind.over(tracked.document.uri)
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`; whoever finds it first counts what was saved over."""
