@@ -84,7 +84,7 @@ class Sentence(NamedTuple):
 
     words: str
     under_review: str | None = None
-    """The path of a file that it tells of, and that has something to keep or reject."""
+    """The path of a text that it tells of, and that has something to keep or reject."""
 
 
 class Look(NamedTuple):
@@ -184,9 +184,8 @@ def sentences(cut: CutOff, seen: Look) -> list[Sentence]:
         ),
         (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
     ]
-    return [
-        Sentence(_were(paths, words), sure[0] if paths is sure else None) for paths, words in told if paths
-    ]
+    shown = next((one.entry.path for one in seen.found if one.sure and one.entry.after is not None), None)
+    return [Sentence(_were(paths, words), shown if paths is sure else None) for paths, words in told if paths]
 
 
 def _were(paths: Sequence[str], words: str) -> str:

@@ -16,12 +16,12 @@ from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.uri import from_path
 from sidecar.disk import git_head
-from sidecar.journal import Store
+from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.retention import Limits
 from sidecar.journal.selecting import Selection
 from sidecar.journal.turns import FolderStart, PreImage, SavedOver, TurnStart
 from sidecar.recovery import cut_off
-from sidecar.recovery.cut_off import settle
+from sidecar.recovery.cut_off import at_start, settle
 from sidecar.recovery.revert import revert
 from sidecar.recovery.settle import settle as settle_all
 from tests.support.journals import entry
@@ -398,6 +398,17 @@ def test_earlier_hunks_stay_under_review(journal: Path, folder: Path) -> None:
         kept = store.load_ledger(uri)
     assert kept is not None
     assert [(h.old.strip(), h.author.turn) for h in from_json(kept[1])] == [("zero", 1), ("two", 3)]
+
+
+async def test_the_sentence_about_a_review_says_which_text_to_show(journal: Path, folder: Path) -> None:
+    texts = {"a.txt": OLD, "b.txt": OLD}
+    put(folder, texts)
+    die(journal, begun(folder, texts))
+    put(folder, {"a.txt": None, "b.txt": NEW})
+    async with SqliteJournal.opened(journal) as opened:
+        (told,) = await at_start(opened)
+    assert "under review" in told.words
+    assert told.under_review == str(folder / "b.txt")
 
 
 def test_a_running_turn_is_nobody_elses(journal: Path, folder: Path) -> None:
