@@ -44,6 +44,8 @@ class Told:
     """It is under review as a change of the file as a whole (it came, went or moved), not of its text."""
     picked: Sequence[Picked] = ()
     """What the user kept one by one before the next write."""
+    took_back: Sequence[str] = ()
+    """The writes (the journal's ids) that it took back, where that is known of it."""
 
 
 def led_to(writes: Sequence[Told], text: str) -> int | None:
@@ -69,7 +71,7 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
         return Text.of(expand(normal(other), like.terminator))
 
     ledger, now = Ledger(), as_there(writes[0].before or "")
-    for write in _less_taken_back(writes[: last + 1]):
+    for write in _less_taken_back(writes, last):
         if write.whole and write.before is None and write.after:
             return None  # it was moved here, with what is under review in it
         if write.before is not None:
@@ -85,21 +87,31 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     return list(ledger.hunks)
 
 
-def _less_taken_back(writes: Sequence[Told]) -> Iterator[Told]:
-    """The writes as they would have been made without those that were taken back since, of which only what was kept meanwhile is left."""
+def _less_taken_back(writes: Sequence[Told], last: int) -> Iterator[Told]:
+    """The writes until the one with the number `last`, as they would have been made without those that were taken back by then, of which only what
+    was kept meanwhile is left."""
     gone: list[tuple[str | None, str | None]] = []
     """Newest first."""
-    for number, write in enumerate(writes):
+    for number, write in enumerate(writes[: last + 1]):
         left_out = replace(write, before=None, after=None, whole=False)
         if write.became == "takes back":
             gone.clear()
             yield left_out
-        elif write.became == "taken back" and any(one.became == "takes back" for one in writes[number:]):
+        elif write.became == "taken back" and _is_out(writes, number, last):
             gone.insert(0, (write.before, write.after))
             yield left_out
         else:
             before, after = without_gone((write.before, write.after), gone)
             yield replace(write, before=before, after=after)
+
+
+def _is_out(writes: Sequence[Told], number: int, last: int) -> bool:
+    """Whether that write, which was taken back at some time, was so by the time of the last. Of what says which writes it took back, only that counts:
+    an editor may have kept a text unsaved in which nothing but others' work was taken back."""
+    takers = [n for n, one in enumerate(writes) if writes[number].author.write in one.took_back]
+    if takers:
+        return min(takers) <= last
+    return any(one.became == "takes back" for one in writes[number : last + 1])
 
 
 def _written(ledger: Ledger, before: Text, after: Text, write: Told) -> Text:

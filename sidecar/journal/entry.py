@@ -117,10 +117,13 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
     return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)
 
 
-def told(entry: Recorded, texts: Texts, picked: Sequence[Picked], *, whole: bool) -> Told:
-    """A write as the file's review is told from. `picked`: what was kept one by one before the next; `whole`: it has states."""
+def told(
+    entry: Recorded, texts: Texts, picked: Sequence[Picked], took_back: Sequence[str], *, whole: bool
+) -> Told:
+    """A write as the file's review is told from. `picked`: what was kept one by one before the next; `took_back`: the writes that it took back; `whole`:
+    it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
     fates["unknown"] = "kept"  # it is under review nowhere: it may never have been made, or not by the agent
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     author = author_of(entry, created=not entry.existed)
-    return Told(author, texts.before, texts.after, fate, whole, picked)
+    return Told(author, texts.before, texts.after, fate, whole, picked, took_back)

@@ -309,7 +309,13 @@ class Store:
             one for one in reversed(entries) if one.path == path and one.state not in ("failed", "intent")
         )
         return [
-            told(one, self.texts(one.id), self._picked(one.id), whole=self.states(one.id) is not None)
+            told(
+                one,
+                self.texts(one.id),
+                self._picked(one.id),
+                self.taken_back_by(one.id) if one.agent in TAKES_BACK else (),
+                whole=self.states(one.id) is not None,
+            )
             for one in ended
         ]
 

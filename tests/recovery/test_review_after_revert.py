@@ -204,6 +204,38 @@ async def test_an_editor_has_kept_what_the_turn_wrote_first(
         assert editor.text("a.txt") == BASE
 
 
+async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path, journal: Path) -> None:
+    """Unsaved: it had taken back the other's work, and the command line then took back this one's, while no sidecar ran."""
+    folder = tmp_path.resolve()
+    path, second = folder / "a.txt", FIRST.replace("base24", "agent69")
+    path.write_text(BASE)
+    editor = FakeEditor(VSCODE, folder, custom=False)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        await written(bench, second)
+        editor.opens("a.txt")
+        await asyncio.sleep(0.3)
+        (_, first) = await kept.entries()
+        change = Change(str(path), (Step(FIRST, BASE),), "revert", takes_back=(first.id,))
+        assert (await bench.workspace.applier.apply(change)).result == "applied"
+        unsaved = editor.text("a.txt")
+        assert (unsaved, path.read_text()) == (BASE.replace("base24", "agent69"), second)
+        await bench.workspace.reviews_stored()
+    revert_second(journal, path, bench.session)
+    assert path.read_text() == FIRST
+    editor = FakeEditor(VSCODE, folder, custom=False)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = unsaved
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+
 @pytest.mark.parametrize(
     "second", [SECOND, BASE.replace("base24", "agent69")], ids=["on top", "which puts the first right"]
 )
