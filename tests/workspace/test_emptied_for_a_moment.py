@@ -53,6 +53,37 @@ def test_the_review_is_kept_as_it_was_before(tmp_path: Path, custom: bool) -> No
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
 
 
+@pytest.mark.parametrize("seconds", [0.2, 0.7], ids=["", "while it is looked at"])
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_the_user_saves_once_it_is_filled_is_kept(tmp_path: Path, custom: bool, seconds: float) -> None:
+    """Before anybody has looked at what it was filled with."""
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(seconds)
+        tick()
+        (tmp_path / "a.txt").write_text(AGAIN)
+        editor.model.reload(editor.uri("a.txt"))
+        editor.replaces("a.txt", "five", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        both = [("two", "TWO"), ("four", "FOUR")]
+        assert [row[1:] for row in listed(bench)] == both
+        _, hunks = journal.ledgers[bench.uri("a.txt")]
+        assert [(hunk.old, hunk.text) for hunk in from_json(hunks)] == both
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
 @pytest.mark.parametrize("custom", [True, False])
 def test_what_stays_empty_is_kept_so(tmp_path: Path, custom: bool) -> None:
     journal = MemoryJournal()

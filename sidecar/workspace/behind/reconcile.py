@@ -218,7 +218,11 @@ class Reconciler:
             await self.behind.saved_over(tracked, path, on_disk.text or "")
             if tracked.closed or tracked.saves != saves:
                 return False
-        return self._files.is_save(tracked, on_disk)
+        is_save = self._files.is_save(tracked, on_disk)
+        if is_save:  # whatever had emptied the file: it says what the document did
+            self._emptied.discard(tracked.document.uri)
+            self._keeper.let_go(tracked.document.uri)
+        return is_save
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
         """Whether `look` would find nothing to do. `found`: what is at some path in this moment, perhaps the document's."""
