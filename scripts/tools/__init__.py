@@ -1,7 +1,7 @@
 """Installs the editors and the agent that the end-to-end tests use into .cache/tools; nothing else on the machine changes.
 
     nvim-0.7, emacs-28 (eglot 1.9), tmux      from Debian 12, unpacked and run by their own loader and libraries
-    chromium                                  from Debian 12, with its own libraries, but the machine's libc
+    chromium (its headless shell)             from Debian 12, with its own libraries, but the machine's libc
     hx (Helix 25.01), emacs-30 (eglot 1.17)   from Debian 13, as Debian 12's
     fast-agent                                from PyPI, on the Python of Debian 13
     nvim-0.11, node-24, npm-24                from PyPI

@@ -15,7 +15,7 @@ from scripts.tools import elf
 from scripts.tools.base import TOOLS, Problem, one, run
 
 PACKAGES = {
-    "bookworm": ("neovim", "emacs-nox", "elpa-eglot", "tmux", "chromium", "openssh-server"),
+    "bookworm": ("neovim", "emacs-nox", "elpa-eglot", "tmux", "chromium-headless-shell", "openssh-server"),
     "trixie": ("hx", "emacs-nox", "python3.13"),
 }
 
