@@ -23,6 +23,13 @@ EXTENSION = ROOT / "editor-extension"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf"}
 THEMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("themes.json").read_text())
 """By name: the body's classes, and VS Code's variables."""
+WEAR = """(look) => {
+  const style = document.documentElement.style;
+  for (const name of [...style].filter((one) => one.startsWith('--'))) style.removeProperty(name);
+  for (const [name, value] of Object.entries(look.variables)) style.setProperty(name, value);
+  document.body.className = look.classes;
+}"""
+"""Shows the page in a look of THEMES, as VS Code does also while the page is shown."""
 Json = dict[str, Any]
 
 # milliseconds for any expectation; on a busy machine, five seconds pass quickly
@@ -114,11 +121,7 @@ class Tab:
         look = THEMES[theme]
         self.page.add_init_script(
             "window.acquireVsCodeApi = () => ({ postMessage: (message) => window.__post(message), setState: (state) => { window.__state = state; } });\n"
-            f"const look = {json.dumps(look)};\n"
-            "document.addEventListener('DOMContentLoaded', () => {\n"
-            "  for (const [name, value] of Object.entries(look.variables)) document.documentElement.style.setProperty(name, value);\n"
-            "  document.body.className = look.classes;\n"
-            "});"
+            f"document.addEventListener('DOMContentLoaded', () => ({WEAR})({json.dumps(look)}));"
         )
 
     def _failed(self, request: Request) -> None:
@@ -184,6 +187,11 @@ class Panel:
         self.page.evaluate(
             "() => new Promise((done) => { let left = 4; const next = () => --left ? requestAnimationFrame(next) : done(); next(); })"
         )
+
+    def wear(self, theme: str) -> None:
+        """Changes the theme of the page that is shown."""
+        self.page.evaluate(WEAR, THEMES[theme])
+        self.settle()
 
     def of(self, kind: str) -> list[Json]:
         return [one for one in self.sent if one.get("type") == kind]
