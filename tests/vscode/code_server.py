@@ -44,6 +44,12 @@ USER: Mapping[str, Any] = {
     "npm.fetchOnlinePackageInfo": False,
 }
 
+BUILT_IN = (
+    *("configuration-editing", "diff", "git", "git-base", "ipynb", "javascript", "json", "markdown-basics"),
+    *("merge-conflict", "notebook-renderers", "python", "search-result", "theme-defaults", "theme-seti"),
+)
+"""Of the extensions that VS Code brings, those that the tests meet. Each window reads what all of them contribute, about a hundred."""
+
 RECEIVED = "scripted.received"
 """In a code-server's folder: every line that the scripted agents started from it were sent."""
 
@@ -61,7 +67,9 @@ class CodeServer:
         user: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
         options: Sequence[str] = ("--disable-workspace-trust",),
+        built_in: Sequence[str] | None = BUILT_IN,
     ) -> None:
+        """`built_in`: the names of VS Code's own extensions; None: all."""
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "code-server.log"
@@ -95,6 +103,8 @@ class CodeServer:
         }
         for part in (self.sockets, folder / "home"):
             part.mkdir(parents=True, mode=0o700)
+        if built_in is not None:
+            self._command += _only(built_in, tool, folder / "built-in")
         self._settings = {"User": {**USER, **(user or {})}, "Machine": dict(machine)}
         self.restore_settings()
 
@@ -191,3 +201,16 @@ class CodeServer:
             r"HTTP server listening on (http://127\.0\.0\.1:\d+)", self.log.read_text(errors="replace")
         )
         return found[1] if found else None
+
+
+def _only(names: Sequence[str], tool: Tool, folder: Path) -> list[str]:
+    """The options with which code-server has only these of its own extensions. None where they are not found: another copy of it may be
+    laid out in another way."""
+    found = re.search(r"/\S+/out/node/entry\.js", Path(tool.command).read_text(errors="replace"))
+    brought = Path(found[0]).parents[2] / "lib" / "vscode" / "extensions" if found else None
+    if brought is None or not all((brought / name).is_dir() for name in names):
+        return []
+    folder.mkdir()
+    for name in names:
+        (folder / name).symlink_to(brought / name)
+    return ["--builtin-extensions-dir", str(folder)]

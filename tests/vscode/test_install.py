@@ -112,7 +112,12 @@ def offline(browser: object, tmp_path_factory: pytest.TempPathFactory) -> CodeSe
     # Whatever Python the machine has on its own PATH; on Debian that is one without pip and ensurepip
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder / "ws")}
     return OfflineCodeServer(
-        tools.require("code-server"), folder, [vsix.ours(), support], machine=machine, environment=environment
+        tools.require("code-server"),
+        folder,
+        [vsix.ours(), support],
+        machine=machine,
+        environment=environment,
+        built_in=None,  # all that a user has
     )
 
 
