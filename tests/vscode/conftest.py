@@ -23,6 +23,7 @@ from tests.vscode import able_agent, vsix
 from tests.vscode.browser import Browser
 from tests.vscode.code_server import RECEIVED, CodeServer
 from tests.vscode.panel import Panel
+from tests.vscode.pictures import Picture, takes_pictures
 from tests.vscode.processes import own_server
 from tests.vscode.window import Window
 
@@ -220,6 +221,11 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Win
         return window
 
     return make
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Picture:
+    return takes_pictures(tmp_path)
 
 
 Configure = Callable[..., None]

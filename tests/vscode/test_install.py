@@ -24,6 +24,7 @@ from tests.vscode import vsix
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import Configure
 from tests.vscode.offline import OfflineCodeServer, isolation
+from tests.vscode.pictures import Picture
 from tests.vscode.processes import installed, own_server, servers
 from tests.vscode.window import Window
 
@@ -264,7 +265,7 @@ def says_why_it_is_off(window: Window, why: str) -> None:
 
 
 def test_nothing_runs_in_a_folder_that_is_not_trusted(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, picture: Picture
 ) -> None:
     server = start_code_server(options=())
     window = open_window(server=server)
@@ -278,6 +279,7 @@ def test_nothing_runs_in_a_folder_that_is_not_trusted(
         name.startswith("acpSidecar.") for name in window.js("return await vscode.commands.getCommands(true)")
     )
     says_why_it_is_off(window, "untrusted")
+    picture(window, "restricted", ".extension-editor .header")
     assert servers(server) == []
     window.page.locator(".banner").get_by_text("Manage").click()
     window.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).click()

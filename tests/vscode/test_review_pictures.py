@@ -13,6 +13,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.support.waiting import eventually
+from tests.vscode.pictures import THEMES, set_theme
 from tests.vscode.reviewing import agent_writes, expand, lens, lenses, title_button, until_lenses, view
 from tests.vscode.window import Window
 
@@ -51,21 +52,6 @@ WANTED = (
     )
 )
 TAX = 'RATES = {"AT": 0.20, "DE": 0.19}\n\n\ndef rate(country):\n    return RATES[country]\n'
-THEMES = {
-    "light": ("Light Modern", "vs"),
-    "dark": ("Dark Modern", "vs-dark"),
-    "hc-dark": ("Default High Contrast", "hc-black"),
-    "hc-light": ("Default High Contrast Light", "hc-light"),
-}
-"""Each one's name, and its kind as the workbench says it to its style sheets."""
-
-
-def set_theme(window: Window, theme: str | None) -> None:
-    window.js(
-        "await vscode.workspace.getConfiguration('workbench').update('colorTheme', args[0] ?? undefined, "
-        "vscode.ConfigurationTarget.Global)",
-        theme,
-    )
 
 
 def reviewed(window: Window) -> Path:

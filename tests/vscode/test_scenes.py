@@ -1,12 +1,11 @@
 """Pictures of what is seldom on the screen, in light, dark and high contrast, in the real workbench.
 
 `PICTURES=folder .venv/bin/pytest tests/vscode/test_scenes.py` keeps them, for somebody to look at; else they go nowhere, and the tests see only
-that everything is there in each theme.
+that everything is there in each theme. That of a folder which is not trusted is in `test_install.py`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,42 +19,18 @@ from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import Configure, OpenWindow
 from tests.vscode.panel import Panel
+from tests.vscode.pictures import Picture
 from tests.vscode.reviewing import agent_writes, lenses, until_lenses, view
 from tests.vscode.test_comments import box
 from tests.vscode.test_gutter import bars, click_bar, peek, press
-from tests.vscode.test_install import says_why_it_is_off
 from tests.vscode.test_notebooks import in_first_cell, reads, shown, typed, writes
 from tests.vscode.test_panel import begin
-from tests.vscode.test_review_pictures import BASE, SHORTER, THEMES, WANTED, set_theme
+from tests.vscode.test_review_pictures import BASE, SHORTER, WANTED
 from tests.vscode.test_untitled import untitled
 from tests.vscode.test_walkthrough import WALKTHROUGH
 from tests.vscode.window import Window
 
 pytestmark = pytest.mark.timeout(600)
-
-Picture = Callable[..., None]
-
-
-@pytest.fixture
-def picture(tmp_path: Path) -> Picture:
-    """`picture(window, name, *seen, first=…)`: what the window shows in each theme; `seen` selects what must be visible. `first` is done in
-    each theme before."""
-    folder = Path(os.environ.get("PICTURES", tmp_path))
-
-    def take(window: Window, name: str, *seen: str, first: Callable[[], object] = lambda: None) -> None:
-        try:
-            for theme, (label, kind) in THEMES.items():
-                set_theme(window, label)
-                window.page.locator(f".monaco-workbench.{kind}").wait_for()
-                first()
-                for selector in seen:
-                    expect(window.page.locator(selector).first).to_be_visible()
-                window.page.mouse.move(700, 790)
-                window.screenshot(folder / f"scene-{name}-{theme}.png")
-        finally:
-            set_theme(window, None)
-
-    return take
 
 
 def reviewed(window: Window) -> Path:
@@ -178,16 +153,6 @@ def test_while_the_sidecar_starts(
         go.touch()
     window.until_server_runs()
     expect(panel.page.get_by_text("acp-sidecar is starting…")).to_have_count(0)
-
-
-def test_a_folder_that_is_not_trusted(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, picture: Picture
-) -> None:
-    server = start_code_server(options=())
-    window = open_window(server=server)
-    window.page.get_by_text("Restricted Mode", exact=True).wait_for(timeout=60_000)
-    says_why_it_is_off(window, "untrusted")
-    picture(window, "restricted", ".extension-editor .header")
 
 
 def test_an_error_in_the_agents_words(window: Window, picture: Picture) -> None:
