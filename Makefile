@@ -17,9 +17,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # the tests start the sidecar hundreds of times: without byte code each start would compile it
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run in as many processes as there are cores to count on. Their folder has a short name: sockets live in it, and
-# the path of a socket has about a hundred bytes.
-JOBS ?= 2
+# Tests run in one process more than there are cores to count on: the one with the browser's keeps a core busy, those of the others wait
+# for other processes half of the time. Their folder has a short name: sockets live in it, and the path of a socket has
+# about a hundred bytes.
+JOBS ?= 3
 define pytest
 base=$$(mktemp -d "$${TMPDIR:-/tmp}/acp.XXXXXX") && trap 'rm -rf "$$base"' EXIT && \
 $(BIN)/pytest --numprocesses $(JOBS) --dist worksteal --basetemp "$$base/t" $(1) $(PYTEST)
