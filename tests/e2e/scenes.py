@@ -90,7 +90,9 @@ def lag(stand: Stand) -> object:
 
 
 def lag_restarts(stand: Stand) -> object:
-    """Keys that come faster than the wait, for longer than the wait: are they told all at once?"""
+    """Keys that come faster than the wait, for longer than the wait: are they told all at once? What was seen twice counts: whether keys
+    reach the editor as fast as they are sent cannot be seen from here."""
+    seen: list[bool] = []
     for _ in range(20):
         desk = stand.desk(TEXT)
         gaps: list[float] = []
@@ -101,7 +103,9 @@ def lag_restarts(stand: Stand) -> object:
             gaps.append(time.monotonic() - before)
         desk.wait_for_text("0123456one\ntwo\nthree\n")
         if max(gaps) < (stand.habits.lag or math.inf):
-            return len(desk.told("change")) == 1
+            seen.append(len(desk.told("change")) == 1)
+            if seen.count(seen[-1]) == 2:
+                return seen[-1]
     raise NeverHappened("within 20 tries this machine never typed seven keys in time: it is too busy")
 
 
