@@ -92,8 +92,11 @@ lint-typescript:
 	elif test -e $$passed && test -z "$$(find src test *.mjs *.json -newer $$passed)"; then :; \
 	else node node_modules/eslint/bin/eslint.js --max-warnings=0 . && touch $$passed; fi
 
+# Most of a minute of a core, so only when what it reads has changed since it began to pass
 types: env-dev
-	$(BIN)/pyright
+	@began=.venv/.types-began passed=.venv/.types-passed; \
+	if test -e $$passed && test -z "$$(find sidecar pyproject.toml constraints.txt locked.txt -name __pycache__ -prune -o -newer $$passed -print)"; then :; \
+	else touch $$began && $(BIN)/pyright && mv $$began $$passed; fi
 
 format: env-dev
 	$(BIN)/ruff format $(CHECKED)
