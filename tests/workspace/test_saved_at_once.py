@@ -4,6 +4,7 @@ begins with them."""
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,25 @@ def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
         assert path.read_text() == (BASE if pause < 2 else BASE.replace("one", "mine"))
 
     play(tmp_path, NEOVIM_OURS, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("pause", [0.32, 0.45, 0.58])
+def test_a_save_that_is_seen_before_it_is_told_is_the_users(tmp_path: Path, pause: float) -> None:
+    """The editor takes its time to tell, and the user types on (inflight seed 307)."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "two", "mine")
+        editor.saves("a.txt")
+        await asyncio.sleep(0.1)
+        editor.replaces("a.txt", "four", "typed since")
+        await asyncio.sleep(pause - 0.1)
+        await turn.bench.read("a.txt", session=turn.session)
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not bench.workspace.review.changes(ALL)
+
+    play(tmp_path, replace(VSCODE, save_takes=0.3), script, before=opened, after=after)

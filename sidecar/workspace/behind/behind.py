@@ -292,8 +292,8 @@ class Behind:
         then = await self._known.last(session, tracked.document.uri, path, None, None)
         return then is not None and then.text is not None and normal(then.text) == text
 
-    async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
-        """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
+    async def saved_over(self, tracked: Tracked, path: str, saved: str, at: int) -> None:
+        """The editor saved `saved` (compared form), `at` that time (acts.py). What it had taken from the disk before, and nobody has counted yet, is counted now."""
         async with self._entering.one_at_a_time(tracked.document.uri):
             if tracked.saved is None or not self._evidence.is_acting():
                 return
@@ -301,7 +301,11 @@ class Behind:
             uri = tracked.document.uri
             texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
             ours = self._state.documents.disk.was_ours
-            while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
+            while texts:
+                text, since = texts[-1]
+                is_this_save = (text, since) == (saved, at)  # which somebody saw before it was told
+                if not (is_this_save or ours(uri, text) or not tracked.history.had(text)):
+                    break
                 texts.pop()
             if not texts:
                 return

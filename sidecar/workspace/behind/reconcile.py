@@ -215,7 +215,7 @@ class Reconciler:
             return False  # the editor may have taken that from there, once
         saves = tracked.saves
         if self.behind is not None and self._files.save(tracked, on_disk) is not None:
-            await self.behind.saved_over(tracked, path, on_disk.text or "")
+            await self.behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
         is_save = self._files.is_save(tracked, on_disk)
