@@ -62,7 +62,7 @@ class NeovimHands:
         """By keys, which are taken in when Neovim does nothing else: while it saves another buffer for the sidecar, that one is the current one for
         whoever asks from outside."""
         self._normal()
-        self._nvim.keys(f"<Cmd>if expand('%:p') !=# '{path}' | edit {path} | endif<CR>")
+        self._keys(f"<Cmd>if expand('%:p') !=# '{path}' | edit {path} | endif<CR>")
 
     def close(self, path: Path) -> None:
         if self.text(path) is not None:
@@ -71,16 +71,16 @@ class NeovimHands:
 
     def type(self, text: str, pace: float) -> None:
         if self._nvim.mode() != "i":
-            self._nvim.keys("a")
+            self._keys("a")
         for key in text if pace else [text]:
-            self._nvim.keys(key.replace("<", "<lt>").replace("\n", "<CR>"))
+            self._keys(key.replace("<", "<lt>").replace("\n", "<CR>"))
             time.sleep(pace)
         if self._mode == "normal":
             self._normal()
 
     def place(self, line: int, at_end: bool) -> None:
         self._normal()
-        self._nvim.keys(f"{line + 1}G" + ("A" if at_end else "0i"))  # or the last line
+        self._keys(f"{line + 1}G" + ("A" if at_end else "0i"))  # or the last line
 
     def save(self) -> None:
         """Where Neovim asks whether to write over a file that changed behind it, the person says no."""
@@ -99,11 +99,11 @@ class NeovimHands:
 
     def undo(self) -> None:
         self._normal()
-        self._nvim.undo()
+        self._keys("u")
 
     def redo(self) -> None:
         self._normal()
-        self._nvim.keys("<C-r>")
+        self._keys("<C-r>")
 
     def split(self) -> None:
         self._normal()
@@ -135,9 +135,27 @@ class NeovimHands:
     def said(self) -> str:
         return f"{self._nvim.messages()}\n{self._nvim.server_log()}"
 
+    def _keys(self, keys: str) -> None:
+        """Returns when they were taken in. Where Neovim asks before that what to do with a file that changed behind it, the person keeps what they have."""
+        self._answered()
+        before = self._lua("return vim.g.taken")
+        self._nvim.raw_keys(keys + "<F20>")
+
+        def taken() -> bool:
+            return self._answered() and self._lua("return vim.g.taken") > before
+
+        eventually(taken, f"Neovim takes {keys!r} in", otherwise=self._nvim.mode)
+
+    def _answered(self) -> bool:
+        """Whether it asks nothing."""
+        mode = self._nvim.mode()
+        if mode.startswith("r"):
+            self._nvim.raw_keys("o<F20>" if mode.startswith("r?") else "<CR><F20>")
+        return not mode.startswith("r")
+
     def _normal(self) -> None:
         if self._nvim.mode() != "n":
-            self._nvim.keys("<Esc>")
+            self._keys("<Esc>")
 
 
 class Version:

@@ -7,6 +7,7 @@ has to stay. An agent may take away what it was shown and left out. A rejection 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -186,6 +187,7 @@ class Oracle:
             if number > 1 and token not in file.doubled and not (token in file.brought and made[token] > 1)
         ]
         gone = {token: characters_lost(token, text) for token in sorted(file.required - file.taken - removed)}
+        gone = {token: lost for token, lost in gone.items() if not _was_begun(token[:lost], done)}
         problems += [
             Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
         ]
@@ -212,3 +214,11 @@ class Oracle:
             for token in sorted(refused & tokens(text))
         ]
         return problems
+
+
+def _was_begun(begun: str, done: Iterable[Deed]) -> bool:
+    """Whether the agent took away what it was shown of a token that the person was typing."""
+    alone = re.compile(rf"(?<![a-z0-9]){begun}(?![a-z0-9])")
+    return bool(begun) and any(
+        len(alone.findall(deed.before or "")) > len(alone.findall(deed.after or "")) for deed in done
+    )

@@ -47,6 +47,15 @@ def test_what_is_typed_and_not_there_is_lost(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu\n") == [("lost", 2)]
 
 
+@pytest.mark.parametrize(("before", "excused"), [("u\n", True), ("u2\n", False), ("u9x\n", False)])
+def test_an_agent_may_take_away_what_is_being_typed(
+    oracle: Oracle, tmp_path: Path, before: str, excused: bool
+) -> None:
+    """It was shown the first key of `u2x`."""
+    did(oracle, tmp_path, before=f"l1x\n{before}", after="l1x\na3x\n")
+    assert faults(oracle, "l1x\n2x\na3x\n") == ([] if excused else [("lost", 1)])
+
+
 def test_what_is_there_twice(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu2x\nu2x\n") == [("twice", 1)]
 
