@@ -124,8 +124,9 @@ def test_the_document_is_closed(tmp_path: Path, habits: Habits) -> None:
 @both
 @pytest.mark.parametrize("typed", ["one", "two"], ids=["elsewhere", "in that line"])
 @pytest.mark.parametrize("pause", [0.1, 0.4, 0.7, 1.2])
+@pytest.mark.parametrize("again", [False, True], ids=["closed", "opened anew"])
 def test_the_document_is_closed_while_its_change_is_looked_at(
-    tmp_path: Path, habits: Habits, typed: str, pause: float
+    tmp_path: Path, habits: Habits, typed: str, pause: float, again: bool
 ) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
 
@@ -140,6 +141,8 @@ def test_the_document_is_closed_while_its_change_is_looked_at(
         reading = asyncio.ensure_future(turn.bench.read("a.txt"))
         await asyncio.sleep(pause)
         editor.closes("a.txt")
+        if again:
+            editor.opens("a.txt")
         await reading
         await told()
 

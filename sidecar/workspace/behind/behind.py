@@ -244,7 +244,7 @@ class Behind:
             begun = await self._entering.begin_legs(path, before, legs)
         if begun is None:
             return None
-        return Seen(begun, before, has_taken, review, changes, writes, saves, passed)
+        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -349,17 +349,15 @@ class Behind:
         start, left = self._apart.pop(uri, ("", []))
         known = left if start == seen.start else []
         settled = {leg.author for leg in known}
-        for leg in (
-            [] if known else left
-        ):  # it came in the place of more than its author had read, and is counted anew
+        # What came in the place of more than its author had read is counted anew
+        for leg in [] if known else left:
             if leg.author is not None:
                 await self._recorder.finish(leg.author, "failed")
         if tracked.apart and not tracked.closed:
             self._apart[uri] = seen.taken, seen.left()
         again = self._state.documents.get(uri) if tracked.closed else None
-        was_closed = (
-            tracked.closed and again is None
-        )  # what is in conflict when it is closed later is entered by `closed`
+        # What is in conflict when it is closed later is entered by `closed`
+        was_closed = tracked.closed and again is None
         if again is not None:
             # Neovim and eglot tell a reload as the document's closing and opening
             with anyio.move_on_after(SETTLE_SECONDS):
@@ -383,6 +381,8 @@ class Behind:
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
+        elif tracked is not first and disk is not None and has(seen.start, tracked.text(), [disk]):
+            self._entering.enter_reopened(tracked, seen)
         for leg in seen.legs:
             if leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)

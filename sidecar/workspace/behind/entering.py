@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 import anyio
 
@@ -132,13 +133,21 @@ class Entering:
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = self.review(tracked.document.uri, str(tracked.document.snapshot()))
 
+    def enter_reopened(self, tracked: Tracked, seen: Seen) -> None:
+        """The document was opened anew with what the file says: the unsaved work that its change did not go together with is gone."""
+        raw, (start, legs) = seen.review.text, seen.in_file()
+        texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
+        changes = [changes_of(before, after) for before, after in pairwise(texts)]
+        self.enter(tracked, seen.review, texts[0], legs, changes)
+
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
         """The document was closed while its change was journalled: it is one of the file."""
         raw = seen.review.text
         for change in seen.changes or ():
             raw = change.apply(raw)
-        before = raw_before(seen.start, raw)
-        for leg in seen.legs:
+        start, legs = seen.in_file()
+        before = raw_before(start, raw)
+        for leg in legs:
             after = raw_before(leg.after, raw)
             if leg.author is not None:
                 self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))

@@ -63,11 +63,17 @@ class Seen:
     """The document's saves until then."""
     passed: Sequence[tuple[str, int]] = ()
     """What the file said after `start` (compared form), and when it had become so; the last is what it says."""
+    saved: str | None = None
+    """What the file said last, where that was saved on top of `start`, and its author had not read it (compared form)."""
 
     @property
     def last(self) -> Leg:
         """The last that is somebody's to review; the last, when none is."""
         return next((leg for leg in reversed(self.legs) if leg.author is not None), self.legs[-1])
+
+    def in_file(self) -> tuple[str, Sequence[Leg]]:
+        """From what on, and whose the change of the file itself is, for whoever does not go on with what the mirror says."""
+        return (self.start, self.legs) if self.saved is None else (self.saved, [self.last])
 
     def left(self) -> list[Leg]:
         """The legs of what the editor has not taken."""
