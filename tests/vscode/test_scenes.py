@@ -6,6 +6,7 @@ that everything is there in each theme. That of a folder which is not trusted is
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -141,8 +142,11 @@ def test_while_the_sidecar_starts(
 ) -> None:
     """With a Python that takes its time. The panel does not say that there are no agents."""
     slow, go = tmp_path / "python", tmp_path / "go"
-    waits = f'case "$*" in *" lsp") while test ! -e {go}; do sleep 0.2; done;; esac'
-    slow.write_text(f'#!/bin/sh\n{waits}\nexec {sys.executable} "$@"\n')
+    # Asked what it is, it names itself: the one of the tests would name the Python beneath its environment, which takes no time
+    answer = {"version": "3.13.0", "executable": str(slow), "problem": None, "detail": ""}
+    probed = f"*--probe) echo '{json.dumps(answer)}'; exit;;"
+    waits = f'*" lsp") while test ! -e {go}; do sleep 0.2; done;;'
+    slow.write_text(f'#!/bin/sh\ncase "$*" in {probed} {waits} esac\nexec {sys.executable} "$@"\n')
     slow.chmod(0o755)
     window = open_window(server=start_code_server(machine={"acpSidecar.python": str(slow)}))
     panel = Panel(window)
