@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -57,13 +58,17 @@ USER: Mapping[str, Any] = {
 }
 
 BUILT_IN = (
-    *("configuration-editing", "diff", "git", "git-base", "ipynb", "javascript", "json", "markdown-basics"),
-    *("merge-conflict", "notebook-renderers", "python", "search-result", "theme-defaults", "theme-seti"),
+    *("configuration-editing", "diff", "git", "git-base", "ipynb", "javascript", "json"),
+    *("json-language-features", "markdown-basics", "merge-conflict", "notebook-renderers"),
+    *("python", "search-result", "theme-defaults", "theme-seti"),
 )
 """Of the extensions that VS Code brings, those that the tests meet. Each window reads what all of them contribute, about a hundred."""
 
 RECEIVED = "scripted.received"
 """In a code-server's folder: every line that the scripted agents started from it were sent."""
+
+_INSTALLED: dict[tuple[object, ...], Path] = {}
+"""Folders of extensions, by what was installed there."""
 
 
 class CodeServer:
@@ -193,7 +198,20 @@ class CodeServer:
         return sorted(self.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log"))
 
     def _install(self) -> None:
-        """Installs all extensions at once, because starting code-server takes longer than installing one."""
+        """As a user does, once for each kind of server and the same extensions; later ones get a copy of what that left."""
+        kind = (type(self), *((vsix.name, vsix.stat().st_size) for vsix in self._vsixes))
+        installed = self.folder / "extensions"
+        earlier = _INSTALLED.get(kind)
+        if earlier is None:
+            self._install_each()
+            _INSTALLED[kind] = installed
+            return
+        shutil.copytree(earlier, installed)
+        listed = installed / "extensions.json"
+        listed.write_text(listed.read_text().replace(f"{earlier}/", f"{installed}/"))
+
+    def _install_each(self) -> None:
+        """All at once, because starting code-server takes longer than installing one."""
         done = subprocess.run(
             [*self._command, *(word for vsix in self._vsixes for word in ("--install-extension", str(vsix)))],
             env=self._environment,
