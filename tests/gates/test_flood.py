@@ -31,8 +31,6 @@ SLOW = size(None, 0.05)
 TURNS = size(1, 3)
 LEFT_MEGABYTES = 500.0
 """For what an agent asks and does not read: a few files of ten megabytes, each several times; 300 would be three gigabytes."""
-OUTPUTS = size(60, 300)
-"""Of 16 MB each: how often the output of a command is asked for; 60 are a gigabyte."""
 
 SCRIPT: Script = {"turns": [[{"repeat": UPDATES, "steps": [{"say": "word $n of very many\n"}]}]]}
 
@@ -70,7 +68,7 @@ SAYS_MUCH: Script = {
             },
             {"deaf": True},
             {
-                "repeat": OUTPUTS,
+                "repeat": 300,
                 "steps": [
                     {
                         "raw": '{"jsonrpc":"2.0","id":"o$n","method":"terminal/output",'
