@@ -67,6 +67,7 @@ from sidecar.workspace.sessions.own_tools_watch import OwnToolsWatch
 from sidecar.workspace.sessions.prompted import Prompted
 from sidecar.workspace.sessions.prompting import Prompting
 from sidecar.workspace.sessions.quiet import Quiet
+from sidecar.workspace.state.acts import now_at_most
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
@@ -228,10 +229,10 @@ class Workspace:
             over = self._reconciler.saved_now(tracked)
             if over is not None:
                 self._tasks.start_soon(self._disk_watch.saving, tracked, over)
-            self._tasks.start_soon(self._saved, tracked, text)
+            self._tasks.start_soon(self._saved, tracked, text, now_at_most())
 
-    async def _saved(self, tracked: Tracked, text: Text) -> None:
-        saved = await self._reconciler.saved(tracked, text)
+    async def _saved(self, tracked: Tracked, text: Text, told_at: int) -> None:
+        saved = await self._reconciler.saved(tracked, text, told_at)
         if saved is not None:
             await self._disk_watch.saved(tracked, saved)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.demo.model import Closed
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, VSCODE, Habits
 from tests.support.workspaces import Bench
@@ -153,3 +154,32 @@ def test_the_document_is_closed_while_its_change_is_looked_at(
         assert (tmp_path / "a.txt").read_text() == TEXT
 
     play(tmp_path, habits, script, after=after)
+
+
+def test_an_undo_that_goes_back_over_a_reload_is_the_users(tmp_path: Path) -> None:
+    """Neovim 0.11 tells it as an edit, a closing and an opening with what is there now; that is unsaved work, and no old text of the file."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS)
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt", status="completed")
+        await told()
+        assert editor.text("a.txt") == AGENTS
+        editor.undoes("a.txt")
+        uri = editor.uri("a.txt")
+        editor.model.flush(uri)
+        editor.model.emit(Closed(uri))
+        editor.model.opened(editor.buffer("a.txt"))
+        await told()
+        assert await turn.bench.read("a.txt") == TEXT
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT
+        assert agents(bench) == []
+
+    play(tmp_path, NEOVIM, script, after=after)

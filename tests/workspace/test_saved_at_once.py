@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.workspace.behind.reconcile import TELLING_NS
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
@@ -122,7 +121,6 @@ def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
         turn.says("edit", "a.txt", status="completed")
         editor.replaces("a.txt", "one", "mine")
         await asyncio.sleep(pause)
-        tick(TELLING_NS)
         editor.saves("a.txt")
         await asyncio.sleep(0.05)
         editor.closes("a.txt")

@@ -32,14 +32,10 @@ from sidecar.workspace.edits.sending import (
 )
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
-from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
-TELLING_NS = 20_000_000
-"""How long before an editor tells of a save it may have made it, where the file says something else by then. Of one that is told later it is not
-believed that it was made, unless what the file says has what was saved."""
 LOOK_AGAIN_SECONDS = 2.0
 """How long a look begins anew because the user typed into what it was about to do."""
 
@@ -80,9 +76,8 @@ class Reconciler:
             if on_disk is None or tracked.closed:
                 return
             opened = normal(str(text))
-            is_old = on_disk.text != opened and (
-                tracked.was_on_disk(opened) or await self._said(tracked, path, opened)
-            )
+            is_old = on_disk.text != opened and not tracked.was_left_unsaved(opened)
+            is_old = is_old and (tracked.was_on_disk(opened) or await self._said(tracked, path, opened))
             if tracked.closed:
                 return
             is_newest = found is not None or not tracked.saves  # else what was saved is known better
@@ -168,10 +163,9 @@ class Reconciler:
             return None
         return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
-    async def saved(self, tracked: Tracked, text: Text) -> Text | None:
-        """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
-        (then the next look sees that), None where nothing was saved. Neovim tells of a save to which the user said no, too."""
-        told_at = file_time()
+    async def saved(self, tracked: Tracked, text: Text, told_at: int) -> Text | None:
+        """After didSave, with `text`, told at that time (acts.py): looks which of the document's texts was saved, and gives it; `text` where somebody
+        wrote the file since (then the next look sees that), None where nothing was saved. Neovim tells of a save to which the user said no, too."""
         # What was there before the document was opened, and what is being looked at, is counted before what is saved over it
         await tracked.observed.wait()
         if not self._acts():
@@ -186,7 +180,7 @@ class Reconciler:
         if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
             self._over(tracked)
             return text  # or saved again meanwhile
-        is_unwritten = on_disk.stat == tracked.stat or _is_older(tracked, text, on_disk, told_at)
+        is_unwritten = on_disk.stat == tracked.stat or _refuses(tracked, text, on_disk, told_at)
         is_save = await self._is_save(tracked, path, on_disk)
         if is_unwritten and not is_save and not tracked.closed:
             tracked.not_saved(text)
@@ -405,10 +399,10 @@ class Reconciler:
             return True
 
 
-def _is_older(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
-    """Whether what the file says was there before a save with `text` was made, of which the editor told at that time (acts.py), and has nothing of
-    it."""
-    if tracked.saved is None or on_disk.text is None:
+def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
+    """Whether a save with `text`, told at that time (acts.py), was not made because of what the file said by then, which has nothing of it. Somebody
+    may also have written over it in that moment who did not know it; in either case what was to be saved is not there, and the document goes on
+    with it."""
+    if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
-    was_before = is_before(changed_at(on_disk.stat), told_at - TELLING_NS)
-    return was_before and not has(str(tracked.saved), on_disk.text, [normal(str(text))])
+    return not has(str(tracked.saved), on_disk.text, [normal(str(text))])

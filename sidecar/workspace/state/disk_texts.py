@@ -138,6 +138,10 @@ class DiskTexts:
         way, of which the editor then tells nothing."""
         _keep(self._closed_with, uri, (_digest(text), at), MAX_CLOSED)
 
+    def was_left_unsaved(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the document said `text` (compared form) when it was last closed with unsaved changes."""
+        return self._closed_with.get(uri, (b"", 0))[0] == _digest(text)
+
     def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
         """Whether `text` (compared form), which the disk holds since `at` (acts.py), is the user's save: the document said it when it was
         last closed with unsaved changes, or before, and the disk did not say it first."""

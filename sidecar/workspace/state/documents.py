@@ -282,6 +282,11 @@ class Tracked:
         """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""
         return self.disk is not None and self.disk.is_editors(self.document.uri, text)
 
+    def was_left_unsaved(self, text: str) -> bool:
+        """Whether the document that was closed before it was opened said `text` (compared form) and had unsaved changes. Neovim tells an undo that goes
+        back over a reload so."""
+        return self.disk is not None and self.disk.was_left_unsaved(self.document.uri, text)
+
     def was_on_disk_before(self, text: str) -> str | None:
         """What the disk was last found to say before `text` (both in the compared form), which it says now."""
         known = () if self.disk is None else self.disk.known(self.document.uri)
