@@ -49,13 +49,23 @@ class Told:
 
 
 def led_to(writes: Sequence[Told], text: str) -> int | None:
-    """Which of the writes (oldest first) was the last that led to `text` (raw); None: none of them did."""
+    """Which of the writes (oldest first) was the last that led to `text` (raw); None: none of them did. Where others worked on top of it, the next
+    write found that."""
+    left = _newest([write.after for write in writes], text)
+    if left is not None:
+        return left
+    found = _newest([write.before for write in writes], text)
+    return found - 1 if found else None
+
+
+def _newest(texts: Sequence[str | None], text: str) -> int | None:
+    """The number of the last of these that is `text`."""
     compared = normal(text)
     return next(
         (
             number
-            for number in reversed(range(len(writes)))
-            if (after := writes[number].after) is not None and (after == text or normal(after) == compared)
+            for number in reversed(range(len(texts)))
+            if (one := texts[number]) is not None and (one == text or normal(one) == compared)
         ),
         None,
     )

@@ -37,6 +37,7 @@ CASES = [
     ("removed and made anew, which is taken back", [FIRST, (ONE, None, "taken back"), (None, TWO, "taken back"), (TWO, None, "takes back"), (None, ONE, "takes back")], ONE, BASE),
     ("taken back, and with it what it had put right", [FIRST, (ONE, BASE.replace("4", "four"), "taken back"), ("0\n" + BASE.replace("4", "four"), "0\n" + ONE, "takes back")], "0\n" + ONE, "0\n" + BASE),
     ("on top of what is taken back", [FIRST, (ONE, ONE.replace("2", "zwei"), "taken back"), (ONE.replace("2", "zwei"), TWO.replace("2", "zwei"), "open"), (TWO.replace("2", "zwei"), TWO, "takes back")], TWO, BASE),
+    ("the user worked in it, and then it was removed, which is taken back", [FIRST, SECOND, ("0\n" + TWO, None, "taken back"), (None, None, "takes back")], "0\n" + TWO, "0\n" + BASE),
     ("put right by another", [FIRST, (ONE, BASE, "open")], BASE, BASE),
     ("other line ends", [FIRST, SECOND], ONE.replace("\n", "\r\n"), BASE.replace("\n", "\r\n")),
 ]  # fmt: skip
@@ -54,7 +55,9 @@ def test_what_is_under_review(steps: list, text: str, base: str, turns: bool) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["else\n", TWO.replace("\n", "\r\n", 1)], ids=["another text", "mixed line ends"]
+    "text",
+    ["else\n", TWO.replace("\n", "\r\n", 1), BASE],
+    ids=["another text", "mixed line ends", "as the first one found it"],
 )
 def test_a_text_to_which_no_write_led(text: str) -> None:
     assert retold(told(FIRST, SECOND), text) is None
