@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.refusal import Refusal
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -147,6 +148,34 @@ def test_a_name_that_is_taken_again(tmp_path: Path) -> None:
         assert files(tmp_path) == before
 
     play(tmp_path, VSCODE, script, after=after, custom=False)
+
+
+@either
+def test_what_is_journalled_of_moving_it_back_is_what_is_done(tmp_path: Path, custom: bool) -> None:
+    """Once what was under review in it is taken back, too: a sidecar that is killed then leaves a file that the next one finds as it was to be."""
+    journal = MemoryJournal()
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(BASE)
+        assert not isinstance(await bench.write("a.txt", CHANGED), Refusal)
+        tick()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").rename(tmp_path / "moved a.txt")
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert renamed(bench) == [("moved%20a.txt", "a.txt")]
+        await reject_all(bench)
+        assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+    play(tmp_path, VSCODE, script, before=before, after=after, journal=journal, custom=custom)
+    done = [entry.states for entry in journal.entries.values() if entry.agent == "reject" and entry.states]
+    data = [tuple(None if state is None else state.data for state in states) for states in done]
+    assert data == [(BASE.encode(), None), (None, BASE.encode())]
 
 
 def test_a_rename_is_listed_after_a_restart(tmp_path: Path) -> None:

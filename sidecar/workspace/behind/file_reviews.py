@@ -256,14 +256,24 @@ class FileReviews:
     def keep(self, change: FileChange) -> None:
         self._drop(change)
 
+    async def as_it_is_put_back(self, change: FileChange) -> FileChange:
+        """With what is and what will be there, as the journal is to say it: a file that was moved, or of which the mode changed, keeps whatever it holds
+        by now."""
+        if not (change.moved_from or change.kind == "mode"):
+            return await self._without_gone(change)
+        now = await self.found(change.path)
+        if not isinstance(now, FileState):
+            return change
+        was = change.before
+        return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
+
     async def reject(self, change: FileChange) -> str:
-        """Puts back what was there. In words, why not; "" when it is done."""
+        """Puts back what was there; `change` is as `as_it_is_put_back` gave it. In words, why not; "" when it is done."""
         if change.moved_from:
             why = await self._move_back(change)
         elif change.kind == "mode":
             why = await self._put_mode(change)
         else:
-            change = await self._without_gone(change)
             why = await self._put(change.path, change.after, change.before)
         if not why:
             self._now[change.path] = change.before

@@ -143,6 +143,7 @@ class Rejecter:
         """Puts back what was under paths as a whole; of each, in words, why not, or "" when it is done. None may be in the way of
         another."""
         results = [self._in_the_way(change) for change in changes]
+        changes = [await files.as_it_is_put_back(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]
         states = {number: _states(changes[number]) for number in free}
         entries = [
