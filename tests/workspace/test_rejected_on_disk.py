@@ -146,23 +146,9 @@ def test_beside_unsaved_text_in_the_next_line(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, case)
 
 
-def test_another_document_of_that_file_is_opened_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXT)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        await begun(bench, editor)
-        await bench.workspace.review.reject(ALL)
-        editor.closes("a.txt")
-        editor.opens("a.txt")
-        await told()
-        assert (tmp_path / "a.txt").read_text() == editor.text("a.txt") == TEXT
-        assert texts(bench) == []
-
-    play(tmp_path, VSCODE, case)
-
-
 @pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vs code", "neovim"])
-def test_it_is_opened_at_once_and_typed_in(tmp_path: Path, habits: Habits) -> None:
+@pytest.mark.parametrize("typed", ["", "typed "], ids=["not typed in", "typed in"])
+def test_it_is_opened_again_at_once(tmp_path: Path, habits: Habits, typed: str) -> None:
     """The file stays as it is beside unsaved text; from the document it goes, with a save to come."""
     (tmp_path / "a.txt").write_text(TEXT)
 
@@ -171,12 +157,14 @@ def test_it_is_opened_at_once_and_typed_in(tmp_path: Path, habits: Habits) -> No
         await bench.workspace.review.reject(ALL)
         editor.closes("a.txt")
         editor.opens("a.txt")
-        editor.types("a.txt", "typed ", 0)
+        if typed:
+            editor.types("a.txt", typed, 0)
         await told()
-        assert editor.text("a.txt") == "typed " + TEXT
-        editor.saves("a.txt")
-        await told()
-        assert (tmp_path / "a.txt").read_text() == "typed " + TEXT
+        assert editor.text("a.txt") == typed + TEXT
+        if typed:
+            editor.saves("a.txt")
+            await told()
+        assert (tmp_path / "a.txt").read_text() == typed + TEXT
         assert texts(bench) == []
 
     play(tmp_path, habits, case)
