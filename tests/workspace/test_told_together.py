@@ -43,3 +43,17 @@ async def test_what_they_do_together_counts(
         bench.workspace.apply(Modification(uri, Action.CHANGE, 2, changes))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == left
         assert reviewed.ledger.base(bench.text("a.txt")) == base
+
+
+async def test_a_redo_that_is_told_with_what_was_typed_since_brings_the_change_back(tmp_path: Path) -> None:
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", AGENTS)
+        uri = bench.uri("a.txt")
+        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
+        author = Author("s", 1, "w1")
+        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, (change(1, 2, "two\n"),)))
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == ["FOUR"]
+        redone = change(1, 2, "TWO\n"), change(0, 0, "typed\n")
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 3, redone))
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]

@@ -94,17 +94,24 @@ class Reviewed:
 
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
-        """Edits within that are told together: they are what they do together. Neovim tells one undo as text that goes, and comes back with the next
-        edit. `now` gives the document's text."""
+        """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so. `now` gives the
+        document's text."""
         before, then = now(), self.ledger.now("")
+
+        def lost() -> int:
+            return len({(h.id, h.text) for h in then.hunks} - {(h.id, h.text) for h in self.ledger.hunks})
+
         yield
-        if [(h.id, h.text) for h in then.hunks] == [(h.id, h.text) for h in self.ledger.hunks]:
+        one_by_one, gone = self.ledger.now(""), lost()
+        if not gone:
             return
         after, length = now(), len(before)
         self.ledger.back_to(then)
         for step in changes_as_steps(diff(str(before), str(after))):
             length += step.growth
             self.ledger.user_edit(step, length, lambda: after)
+        if lost() >= gone:
+            self.ledger.back_to(one_by_one)
 
     def _in_steps(self, edit: Edit, rope: Rope) -> None:
         for step in changes_as_steps(diff(rope.slice(edit.start, edit.end), edit.new)):
