@@ -19,6 +19,7 @@ Offsets are code points in the current raw text of the mirror. Nothing here know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -389,6 +390,16 @@ class Ledger:
         """The hunks are what they were then: what they were in later texts is to be found out anew."""
         self.hunks = then.hunks
         self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
+
+    def copy(self) -> Ledger:
+        """On which a user's edits can be tried; see `becomes`."""
+        tried = copy(self)
+        tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
+        return tried
+
+    def becomes(self, tried: Ledger) -> None:
+        """What the user's edits led to in this copy counts, and not what they led to here since it was made."""
+        self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
 
     def _recall(self, text: Text) -> None:
         for seen in reversed(self._remembered):

@@ -57,3 +57,18 @@ async def test_a_redo_that_is_told_with_what_was_typed_since_brings_the_change_b
         redone = change(1, 2, "TWO\n"), change(0, 0, "typed\n")
         bench.workspace.apply(Modification(uri, Action.CHANGE, 3, redone))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
+
+
+async def test_an_undo_in_two_changes_can_be_redone(tmp_path: Path) -> None:
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", AGENTS)
+        uri = bench.uri("a.txt")
+        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
+        author = Author("s", 1, "w1")
+        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
+        undone = change(3, 4, "four\n"), change(1, 2, "two\n")
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, undone))
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == []
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 3, (change(1, 2, "TWO\n"),)))
+        bench.workspace.apply(Modification(uri, Action.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]

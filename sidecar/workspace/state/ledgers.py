@@ -96,22 +96,21 @@ class Reviewed:
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
         """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so. `now` gives the
         document's text."""
-        before, then = now(), self.ledger.now("")
+        before, together = now(), self.ledger.copy()
+        were = {(hunk.id, hunk.text) for hunk in together.hunks}
 
-        def lost() -> int:
-            return len({(h.id, h.text) for h in then.hunks} - {(h.id, h.text) for h in self.ledger.hunks})
+        def lost(ledger: Ledger) -> int:
+            return len(were - {(hunk.id, hunk.text) for hunk in ledger.hunks})
 
         yield
-        one_by_one, gone = self.ledger.now(""), lost()
-        if not gone:
+        if not lost(self.ledger):
             return
         after, length = now(), len(before)
-        self.ledger.back_to(then)
         for step in changes_as_steps(diff(str(before), str(after))):
             length += step.growth
-            self.ledger.user_edit(step, length, lambda: after)
-        if lost() >= gone:
-            self.ledger.back_to(one_by_one)
+            together.user_edit(step, length, lambda: after)
+        if lost(together) < lost(self.ledger):
+            self.ledger.becomes(together)
 
     def _in_steps(self, edit: Edit, rope: Rope) -> None:
         for step in changes_as_steps(diff(rope.slice(edit.start, edit.end), edit.new)):
