@@ -43,7 +43,7 @@ class Phase(Enum):
     """Where an edit is. Those from EXACT on are ends."""
 
     ASKED = "the editor has not answered"
-    OVERDUE = "nor within the time for that: whoever asked was told that nobody knows"
+    OVERDUE = "it has not answered in time; whoever asked was told that nobody knows"
     GRANTED = "it says that it made the edit; the document does not show it yet"
     SILENT = "it says so and tells nothing at all; it may be waiting for its user to pause (eglot)"
     DENIED = "it says that it did not; the typing that made the edit outdated is on its way"

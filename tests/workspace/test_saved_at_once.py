@@ -14,7 +14,7 @@ from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
-from tests.workspace.test_review import ALL
+from tests.workspace.test_review import ALL, texts
 from tests.workspace.test_whose import reject_all
 
 MINE = BASE.replace("two", "mine")
@@ -128,9 +128,7 @@ def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
         await asyncio.sleep(5)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert [(row["oldText"], row["newText"]) for row in bench.workspace.review.changes(ALL)] == [
-            ("four", "FOUR")
-        ]
+        assert texts(bench) == [("four", "FOUR")]
         await reject_all(bench)
         assert path.read_text() == (BASE if pause < 2 else BASE.replace("one", "mine"))
 

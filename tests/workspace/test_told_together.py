@@ -10,7 +10,8 @@ from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Position, Range, Text
-from tests.support.workspaces import a_workspace
+from sidecar.workspace.state.ledgers import Reviewed
+from tests.support.workspaces import Bench, a_workspace
 
 BEFORE, AGENTS = "one\ntwo\nthree\nfour\n", "one\nTWO\nthree\nFOUR\n"
 
@@ -18,6 +19,14 @@ BEFORE, AGENTS = "one\ntwo\nthree\nfour\n", "one\nTWO\nthree\nFOUR\n"
 def change(first: int, last: int, text: str) -> ContentChange:
     """Of whole lines, from 0."""
     return ContentChange(Range(Position(first, 0), Position(last, 0)), text)
+
+
+def under_review(bench: Bench) -> Reviewed:
+    """The review of an open document that says AGENTS, with two hunks."""
+    bench.open("a.txt", AGENTS)
+    reviewed = bench.workspace.state.ledgers.at(bench.uri("a.txt"), Text.of(AGENTS), live=True)
+    reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), Author("s", 1, "w1"))
+    return reviewed
 
 
 @pytest.mark.parametrize(
@@ -35,40 +44,28 @@ async def test_what_they_do_together_counts(
     tmp_path: Path, changes: tuple[ContentChange, ...], base: str, left: list[str]
 ) -> None:
     async with a_workspace(tmp_path) as bench:
-        bench.open("a.txt", AGENTS)
-        uri = bench.uri("a.txt")
-        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
-        author = Author("s", 1, "w1")
-        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, changes))
+        reviewed = under_review(bench)
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, changes))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == left
         assert reviewed.ledger.base(bench.text("a.txt")) == base
 
 
 async def test_a_redo_that_is_told_with_what_was_typed_since_brings_the_change_back(tmp_path: Path) -> None:
     async with a_workspace(tmp_path) as bench:
-        bench.open("a.txt", AGENTS)
-        uri = bench.uri("a.txt")
-        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
-        author = Author("s", 1, "w1")
-        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, (change(1, 2, "two\n"),)))
+        reviewed = under_review(bench)
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (change(1, 2, "two\n"),)))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["FOUR"]
         redone = change(1, 2, "TWO\n"), change(0, 0, "typed\n")
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 3, redone))
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, redone))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
 
 
 async def test_an_undo_in_two_changes_can_be_redone(tmp_path: Path) -> None:
     async with a_workspace(tmp_path) as bench:
-        bench.open("a.txt", AGENTS)
-        uri = bench.uri("a.txt")
-        reviewed = bench.workspace.state.ledgers.at(uri, Text.of(AGENTS), live=True)
-        author = Author("s", 1, "w1")
-        reviewed.ledger.agent_edit(Text.of(BEFORE), diff(BEFORE, AGENTS), Text.of(AGENTS), author)
+        reviewed = under_review(bench)
         undone = change(3, 4, "four\n"), change(1, 2, "two\n")
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 2, undone))
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, undone))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == []
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 3, (change(1, 2, "TWO\n"),)))
-        bench.workspace.apply(Modification(uri, Action.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(1, 2, "TWO\n"),)))
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
