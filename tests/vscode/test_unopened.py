@@ -67,6 +67,22 @@ def test_a_tab_of_the_users_stays(window: Window) -> None:
     assert window.active() == second
 
 
+def test_a_view_that_the_user_opens_beside_another_stays(window: Window) -> None:
+    """It is the only tab of its group and has unsaved text, like one that VS Code opens by itself."""
+    file = window.file("first.txt", "first\n")
+    window.open(file)
+    window.prompt(scripted.steps(scripted.read(file), scripted.write(file, "first\nmore\n")))
+    window.type("typed ")
+    window.command("workbench.action.splitEditor")
+    until_tabs(window, "first.txt", "first.txt")
+    window.save()
+    eventually(lambda: file.read_text() == "typed first\nmore\n", "it is saved")
+    window.settle()
+    window.type("on ")
+    window.until_text(file, "typed on first\nmore\n")
+    until_tabs(window, "first.txt", "first.txt")
+
+
 def test_a_new_file_is_on_disk_when_the_agent_has_its_answer(window: Window) -> None:
     mine = window.file("mine.txt", "mine\n")
     window.open(mine)

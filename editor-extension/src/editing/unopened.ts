@@ -26,7 +26,13 @@ export class Unopened implements vscode.Disposable {
     this.disposable = vscode.Disposable.from(
       vscode.window.tabGroups.onDidChangeTabs(({ opened, closed, changed }) => {
         closed.forEach((tab) => this.unseen.delete(tab));
-        opened.filter(isItsOwn).forEach((tab) => this.unseen.add(tab));
+        for (const tab of opened) {
+          const others = isText(tab.input) ? tabsOf(tab.input.uri).filter((other) => other !== tab) : [];
+          others.forEach((other) => this.unseen.delete(other)); // only somebody who looks at it opens it again
+          if (others.length === 0 && isItsOwn(tab)) {
+            this.unseen.add(tab);
+          }
+        }
         // when a tab closes, its neighbour becomes active without anybody looking at it
         const seen = changed.filter((tab) => tab.isPinned || (tab.isActive && !this.closing && !isAlone(tab)));
         seen.forEach((tab) => this.unseen.delete(tab));
@@ -77,22 +83,15 @@ export class Unopened implements vscode.Disposable {
   }
 
   private isShown(uri: string): boolean {
-    const name = vscode.Uri.parse(uri).toString();
-    return vscode.window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .some((tab) => tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === name && !this.unseen.has(tab));
+    return tabsOf(vscode.Uri.parse(uri)).some((tab) => !this.unseen.has(tab));
   }
 
   private isWorkedOn(tab: vscode.Tab): boolean {
-    return tab.input instanceof vscode.TabInputText && this.worked.has(tab.input.uri.toString());
+    return isText(tab.input) && this.worked.has(tab.input.uri.toString());
   }
 
   private lookedAt(document: vscode.TextDocument): void {
-    for (const tab of this.unseen) {
-      if (tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === document.uri.toString()) {
-        this.unseen.delete(tab);
-      }
-    }
+    tabsOf(document.uri).forEach((tab) => this.unseen.delete(tab));
   }
 
   private async closeUnseen(): Promise<void> {
@@ -110,6 +109,16 @@ export class Unopened implements vscode.Disposable {
       await this.closeUnseen();
     }
   }
+}
+
+function tabsOf(uri: vscode.Uri): readonly vscode.Tab[] {
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => isText(input) && input.uri.toString() === uri.toString());
+}
+
+function isText(input: unknown): input is vscode.TabInputText {
+  return input instanceof vscode.TabInputText;
 }
 
 /** A tab that somebody opens is clean at first, a preview, or active. But a tab in an empty group is always active. */
