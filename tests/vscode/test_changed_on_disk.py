@@ -120,6 +120,27 @@ def test_the_cursor_stays_where_is_typed_while_the_disks_text_is_taken(window: W
     assert text == f"{number}\n{DISK}".replace("two", f"twomine {keys}")
 
 
+def test_a_cursor_that_is_moved_while_the_disks_text_is_taken_stays_there(
+    window: Window, dirty: Path
+) -> None:
+    """The disk has what the user typed, too, so that nothing is left to do after the reload but to put the cursor back."""
+    window.js("""
+    const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
+      if (contentChanges.length > 0) {
+        told.dispose();
+        const at = new vscode.Position(1, 3);
+        vscode.window.activeTextEditor.selection = new vscode.Selection(at, at);
+      }
+    });
+    """)
+    dirty.write_text(BOTH)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.until_dirty(dirty, False)
+    window.type("!")
+    window.until_text(dirty, "mine one\ntwo!\nthree\nfour\n")
+
+
 def test_nothing_is_lost_where_the_cursor_is_thrown_to_the_end_of_the_file(window: Window) -> None:
     """Unsaved text at the end: the reload replaces all. (Here a key was seen once that stayed at the end.)"""
     unsaved = f"{DISK}more\n"

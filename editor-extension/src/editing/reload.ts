@@ -140,7 +140,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       }),
       vscode.window.onDidChangeTextEditorSelection((event) => {
         if (event.textEditor === editor) {
-          taking.place(caretNow());
+          taking.place(caretNow(), event.kind !== undefined);
         }
       }),
     );
@@ -163,7 +163,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         const wanted = typedOn(planned, landed, taken.since);
         const text = document.getText();
         if (text === wanted.text) {
-          if (caretNow() !== wanted.caret) {
+          if (caretNow() !== wanted.caret && !taking.isPlaced) {
             editor.selection = collapsed(document, wanted.caret); // an edit, even of nothing, would leave something unsaved
           }
           return taken;

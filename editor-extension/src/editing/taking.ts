@@ -50,6 +50,9 @@ export class Taking {
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
+  /** Where the cursor was told to be, or the changes since have taken it. */
+  private standing: number;
+  private isMoved = false;
   private readonly typed: Replacement[] = [];
 
   /** `text`: the document's, before the workbench is asked to reload it. `caret`: where the cursor is in it, in UTF-16 units from 0. */
@@ -57,13 +60,23 @@ export class Taking {
     private text: string,
     private readonly wasDirty: boolean,
     private caret: number,
-  ) {}
+  ) {
+    this.standing = caret;
+  }
 
-  /** The user moved the cursor, or it was moved by what they typed. */
-  place(caret: number): void {
+  /** Where the cursor is now: the user moved it (`isUsers`), what they typed did, or the workbench. */
+  place(caret: number, isUsers: boolean): void {
     if (this.found === undefined && this.pending === undefined) {
       this.caret = caret;
+    } else if (isUsers && caret !== this.standing) {
+      this.isMoved = true;
     }
+    this.standing = caret;
+  }
+
+  /** The user has put the cursor somewhere since the disk's text is there, where it then stays. */
+  get isPlaced(): boolean {
+    return this.isMoved;
   }
 
   /** An edit of ours is about to make the document say what the disk does, with the cursor there. */
@@ -72,6 +85,7 @@ export class Taking {
   }
 
   tell({ edits, isDirty, version, text }: Told): void {
+    this.standing = edits.reduce(followed, this.standing);
     if (this.ahead !== undefined && this.found === undefined && edits.length > 0 && text === this.ahead.text) {
       this.find({ ...this.asItIs(version), text, landed: this.ahead.caret }, false);
       this.caret = this.ahead.caret;

@@ -89,3 +89,33 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
     }
   });
 }
+
+/** The cursor after the reload ("D", which the workbench has it go to the end with): "k" is a key there, digits are places it is told at. */
+const PLACED: [told: string, isPlaced: boolean][] = [
+  ["D.", false],
+  ["D4.", false], // where the workbench has thrown it
+  ["D.k5", false], // behind what is typed
+  ["D.u2", true],
+  ["D.ku2", true],
+  ["u2D.", false], // before it
+];
+
+for (const [told, isPlaced] of PLACED) {
+  test(`taking, the cursor is placed: ${told}`, () => {
+    let text = "mine";
+    let isUsers = false;
+    const taking = new Taking(text, true, text.length);
+    for (const char of told) {
+      if (char === "u") {
+        isUsers = true;
+      } else if (/\d/.test(char)) {
+        taking.place(Number(char), isUsers || char === "5");
+      } else {
+        const edits = char === "." ? [] : [char === "D" ? { start: 0, end: 4, text: "disk" } : { start: 4, end: 4, text: char }];
+        text = char === "D" ? "disk" : edits.length > 0 ? text + char : text;
+        taking.tell({ edits, isDirty: char === "k", version: 8, text });
+      }
+    }
+    assert.equal(taking.end(8) !== undefined && taking.isPlaced, isPlaced);
+  });
+}
