@@ -383,8 +383,9 @@ export interface ReloadParams {
   /** What changes in the text of `version` by all this, so that the cursor can stay where the user types. */
   changes?: TextEdit[];
 }
-/** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. */
-export type ReloadAnswer = { version: number; taken: number } | { refused: "version" | "not-active" };
+/** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. `kept`: that
+ * was not the text which the edits were made for, and in their place is what the document said before. */
+export type ReloadAnswer = { version: number; taken: number; kept?: boolean } | { refused: "version" | "not-active" };
 /** Announced by `reload`: take the disk's text, then apply these edits. */
 export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 

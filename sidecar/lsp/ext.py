@@ -456,6 +456,8 @@ class ReloadAnswer(msgspec.Struct, frozen=True):
     version: int | None = None
     taken: int | None = None
     """The version with which the document had the text on disk; absent if nothing can be typed meanwhile."""
+    kept: bool = False
+    """The text on disk was not the one that the edits were made for: in their place is what the document said before."""
     refused: str | None = None
     """version | not-active"""
 

@@ -286,20 +286,26 @@ class FakeEditor:
             return "version"
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
             return "not-active"
+        before, meant = buffer.text, ChangeSet.of(len(buffer.text), _places(buffer, changes))
         self.model.reload(client_uri)
         self.model.flush(client_uri)
         taken, text = buffer.version, buffer.text
-        places = [
-            Edit(buffer.offset(one.start), buffer.offset(one.end), one.text) for one in _replacements(edits)
-        ]
+        places = _places(buffer, edits)
+        kept = (
+            self.model.habits.reload_takes > 0
+            and bool(changes)
+            and meant.apply(before) != ChangeSet.of(len(text), places).apply(text)
+        )
+        if kept:  # like our extension for VS Code, where other things happen meanwhile
+            places = list(diff(text, before).edits)
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
-            return Reloaded(taken, taken)
+            return Reloaded(taken, taken, kept=kept)
         moved = ChangeSet.of(len(text), places).map(diff(text, buffer.text))
         on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
         # done by our own extension, whatever the editor thinks of applyEdit
         self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "reload")
         self.model.flush(client_uri)
-        return Reloaded(buffer.version, taken if self.model.habits.reload_takes else None)
+        return Reloaded(buffer.version, taken if self.model.habits.reload_takes else None, kept=kept)
 
     async def _is_still_there(self, buffer: Buffer, seconds: float) -> bool:
         if seconds:
@@ -426,6 +432,10 @@ def modification_of(event: Event) -> Modification:
 
 def _range(start: Place | None, end: Place | None) -> Range | None:
     return None if start is None or end is None else Range(Position(*start), Position(*end))
+
+
+def _places(buffer: Buffer, edits: Sequence[TextEdit]) -> list[Edit]:
+    return [Edit(buffer.offset(one.start), buffer.offset(one.end), one.text) for one in _replacements(edits)]
 
 
 def _replacements(edits: Sequence[TextEdit]) -> tuple[Replacement, ...]:

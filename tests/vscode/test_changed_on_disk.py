@@ -141,6 +141,32 @@ def test_a_cursor_that_is_moved_while_the_disks_text_is_taken_stays_there(
     window.until_text(dirty, "mine one\ntwo!\nthree\nfour\n")
 
 
+@pytest.mark.parametrize("key", ["", "k"])
+def test_a_file_that_changes_again_while_its_text_is_taken(window: Window, dirty: Path, key: str) -> None:
+    """What the user has typed is not made of the older text: it is on top of the newer one in the end."""
+    window.js(
+        """
+        const fs = require("node:fs");
+        const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
+          if (contentChanges.length > 0) {
+            told.dispose();
+            fs.writeFileSync(args[0], args[1]);
+            if (args[2]) {
+              void vscode.commands.executeCommand("type", { text: args[2] });
+            }
+          }
+        });
+        """,
+        str(dirty),
+        f"0\n{DISK}",
+        key,
+    )
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, f"0\n{TYPED}".replace("mine ", f"mine {key}"))
+    assert window.notifications() == []
+
+
 def test_nothing_is_lost_where_the_cursor_is_thrown_to_the_end_of_the_file(window: Window) -> None:
     """Unsaved text at the end: the reload replaces all. (Here a key was seen once that stayed at the end.)"""
     unsaved = f"{DISK}more\n"

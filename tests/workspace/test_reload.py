@@ -90,6 +90,30 @@ def test_what_is_typed_while_a_document_is_taken_from_the_disk_stays(
     play(tmp_path, TAKEN_LATE, case)
 
 
+@pytest.mark.parametrize("typed", ["", "x"])
+def test_a_file_that_is_written_again_while_its_document_is_taken_from_the_disk(
+    tmp_path: Path, typed: str
+) -> None:
+    """The edits that were to put the user's text on top were made for another text, in which they have another place."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        read = await taken(bench, editor, "-", BASE.index("ur"), f"more\n{BASE}")
+        newer = f"{BASE}six\n"
+        (tmp_path / "a.txt").write_text(newer)
+        editor.types("a.txt", typed, at=0)
+        texts = set[str]()
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            texts.add(editor.text("a.txt"))
+        await read
+        assert newer in texts, "a case that shows nothing"
+        assert not [text for text in texts if "fi-ve" in text]
+        assert editor.text("a.txt") == f"{typed}{newer}".replace("four", "fo-ur")
+
+    play(tmp_path, TAKEN_LATE, case)
+
+
 def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_taken(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 

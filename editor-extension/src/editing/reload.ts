@@ -76,21 +76,28 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         await this.mark(document);
         return { refused: "not-active" };
       }
-      const text = document.getText();
+      const [text, wasUnsaved] = [document.getText(), isUnsaved(document)];
+      const changes = params.changes && replacements(text, params.changes);
+      const onTopOf = (disk: string): string => replacedAll(disk, replacements(disk, params.edits));
+      /** Both lead to the same, or the file says something else by now than what the server's edits were made for. */
+      const isMeant = (disk: string): boolean => changes === undefined || replacedAll(text, changes) === onTopOf(disk);
+      const keeps = ({ text: disk, typed }: Taken): boolean => !isMeant(disk) && (wasUnsaved || typed.length > 0);
       const merged = (taken: Taken): Place => {
-        const wanted = replacedAll(taken.text, replacements(taken.text, params.edits));
-        const planned = replacements(text, params.changes ?? []);
-        const changes = replacedAll(text, planned) === wanted ? planned : [replacement(text, wanted)];
+        if (keeps(taken)) {
+          return { text: taken.replaced, caret: taken.caret };
+        }
+        const wanted = onTopOf(taken.text);
         // what was typed after the request is not in it; the server puts it back, at the cursor where it was typed there
         const asked = [...taken.typed].reverse().reduce(pulled, taken.caret);
-        return { text: wanted, caret: [...changes].sort((a, b) => b.start - a.start).reduce(pushed, asked) };
+        const made = changes ?? [replacement(text, wanted)];
+        return { text: wanted, caret: [...made].sort((a, b) => b.start - a.start).reduce(pushed, asked) };
       };
-      const taken = await this.takeFromDisk(document, merged);
+      const taken = await this.takeFromDisk(document, merged, isMeant);
       if (taken === undefined) {
-        return { refused: document.version === params.version ? "not-active" : "version" };
+        return { refused: isActive(document) ? "version" : "not-active" };
       }
       await this.isBased(document, taken);
-      return { version: document.version, taken: taken.version };
+      return { version: document.version, taken: taken.version, kept: keeps(taken) };
     });
   }
 
@@ -120,8 +127,15 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     setTimeout(() => void this.oneByOne(() => this.lookedAt(document)), LATER_MS);
   }
 
-  /** Undefined if the workbench did not reload it. `meant`: what should be there if nothing is typed after the reload. */
-  private async takeFromDisk(document: vscode.TextDocument, meant: (taken: Taken) => Place): Promise<Taken | undefined> {
+  /**
+   * Undefined if the workbench did not reload it. `meant`: what should be there if nothing is typed after the reload. `isMeant`: false for a text
+   * on disk of which that cannot be told, so that the document is left alone.
+   */
+  private async takeFromDisk(
+    document: vscode.TextDocument,
+    meant: (taken: Taken) => Place,
+    isMeant: (disk: string) => boolean = () => true,
+  ): Promise<Taken | undefined> {
     const others = vscode.workspace.textDocuments
       .filter((other) => other !== document && isUnsaved(other))
       .map((other) => ({ other, text: other.getText() }));
@@ -143,9 +157,18 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           taking.place(caretNow(), event.kind !== undefined);
         }
       }),
+      vscode.workspace.onWillSaveTextDocument((event) => {
+        if (event.document === document) {
+          taking.saves();
+        }
+      }),
     );
     try {
-      const isLed = await this.lead(editor, taking);
+      const disk = isUnsaved(document) ? await onDisk(document) : undefined;
+      if (disk !== undefined && !isMeant(disk)) {
+        return undefined;
+      }
+      const isLed = disk !== undefined && (await this.lead(editor, disk, taking));
       for (let tries = 0; tries === 0 || (tries < TRIES && taking.isLedOnly && isActive(document)); tries++) {
         await vscode.commands.executeCommand("workbench.action.files.revert");
         await this.restoreOthers(others);
@@ -159,7 +182,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };
         const here = typedOn(landed, landed, taken.since);
-        const planned = typedOn(meant(taken), { text: taken.text, caret: taken.led }, taken.lost);
+        const planned = typedOn(meant(taken), taken.led, taken.lost);
         const wanted = typedOn(planned, landed, taken.since);
         const text = document.getText();
         if (text === wanted.text) {
@@ -183,12 +206,11 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
   /**
    * Brings in the disk's text by an edit, which the one that follows the reload then continues: both are one undo step, in which the user's own
    * lines never go. (A reload that finds another text is a step of its own, and undoing what follows it hides these lines.) False if that cannot be
-   * done: nothing is unsaved, the text on disk is not known, or keys came faster than the edit.
+   * done: the document says the same, or keys came faster than the edit.
    */
-  private async lead(editor: vscode.TextEditor, taking: Taking): Promise<boolean> {
+  private async lead(editor: vscode.TextEditor, disk: string, taking: Taking): Promise<boolean> {
     const { document } = editor;
-    const disk = isUnsaved(document) ? await onDisk(document) : undefined;
-    for (let tries = 0; disk !== undefined && tries < TRIES && disk !== document.getText(); tries++) {
+    for (let tries = 0; tries < TRIES && disk !== document.getText(); tries++) {
       const from = { text: document.getText(), caret: document.offsetAt(editor.selection.active) };
       const to = { text: disk, caret: pushed(from.caret, replacement(from.text, disk)) };
       taking.leads(to.text, to.caret);

@@ -8,7 +8,7 @@
  * An edit of ours may bring in the disk's text first (`leads`), so that the reload has nothing to change and leaves no undo step of its own.
  */
 
-import { followed, pushed } from "./caret";
+import { followed, pushed, type Place } from "./caret";
 import type { Replacement } from "./replacements";
 
 /** One event. `text` and `version` are those after it. */
@@ -23,7 +23,7 @@ export interface Told {
 export interface Taken {
   /** The text on disk. */
   readonly text: string;
-  /** The document's version with that text. */
+  /** The document's version with that text, or with the one that our edit brought in. */
   readonly version: number;
   /** The document's text right before, the user's changes that led there, and the cursor's place in it. */
   readonly replaced: string;
@@ -33,20 +33,24 @@ export interface Taken {
   readonly landed: number;
   /** Later changes, each with its places in the text that the one before left. */
   readonly since: readonly Replacement[];
-  /** Changes after our edit that the reload has thrown away, as `since`, and where the cursor was before them. */
+  /** Changes after our edit that the reload has thrown away, as `since`, and the text they were made in, with the cursor before them. */
   readonly lost: readonly Replacement[];
-  readonly led: number;
+  readonly led: Place;
   /** False: our edit brought in the disk's text, and the workbench did not reload it. */
   readonly isReloaded: boolean;
 }
 
 type At = Omit<Taken, "since" | "lost" | "led" | "isReloaded">;
-type Found = At & { landed: number; since: Replacement[]; lost: Replacement[]; led: number; isReloaded: boolean };
+type Found = At & { since: Replacement[]; lost: Replacement[]; led: Place; isReloaded: boolean };
 
 export class Taking {
   private found: Found | undefined;
+  /** After an edit of ours, the newest change if nobody is known to have typed it, and where the cursor was before. */
+  private newest: readonly Replacement[] = [];
+  private from = 0;
+  private isSaved = false;
   /** What an edit of ours is about to make of the document. */
-  private ahead: { readonly text: string; readonly caret: number } | undefined;
+  private ahead: Place | undefined;
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
@@ -71,7 +75,15 @@ export class Taking {
     } else if (isUsers && caret !== this.standing) {
       this.isMoved = true;
     }
+    if (isUsers) {
+      this.newest = [];
+    }
     this.standing = caret;
+  }
+
+  /** The document is about to be saved, after which nothing is unsaved either. */
+  saves(): void {
+    this.isSaved = true;
   }
 
   /** The user has put the cursor somewhere since the disk's text is there, where it then stays. */
@@ -84,15 +96,16 @@ export class Taking {
     this.ahead = { text, caret };
   }
 
-  tell({ edits, isDirty, version, text }: Told): void {
+  tell(told: Told): void {
+    const { edits, isDirty, version, text } = told;
     this.standing = edits.reduce(followed, this.standing);
     if (this.ahead !== undefined && this.found === undefined && edits.length > 0 && text === this.ahead.text) {
       this.find({ ...this.asItIs(version), text, landed: this.ahead.caret }, false);
-      this.caret = this.ahead.caret;
+      ({ text: this.text, caret: this.caret } = this.ahead);
       return;
     }
     if (this.found !== undefined && !this.found.isReloaded) {
-      this.untilReloaded(this.found, edits, isDirty, text);
+      this.untilReloaded(this.found, told);
       return;
     }
     if (edits.length === 0) {
@@ -131,15 +144,19 @@ export class Taking {
     return this.found;
   }
 
-  private untilReloaded(found: Found, edits: readonly Replacement[], isDirty: boolean, text: string): void {
-    if (edits.length === 0) {
-      found.isReloaded = !isDirty;
-    } else if (text === found.text) {
-      found.lost.push(...found.since.splice(0));
-      found.landed = edits.reduce(pushed, this.caret);
-    } else {
+  /** The reload is the newest change if nobody typed that, also where the file says something else by now than our edit brought in. */
+  private untilReloaded(found: Found, { edits, isDirty, text }: Told): void {
+    if (edits.length > 0) {
+      this.from = this.caret;
+      this.newest = edits;
       found.since.push(...edits);
       this.caret = edits.reduce(followed, this.caret);
+    } else if (!isDirty && (this.newest.length === 0 || this.isSaved)) {
+      found.isReloaded = true;
+    } else if (!isDirty) {
+      const lost = found.since.slice(0, -this.newest.length);
+      const landed = this.newest.reduce(pushed, this.from);
+      this.found = { ...found, text, landed, lost, since: [], isReloaded: true };
     }
   }
 
@@ -149,6 +166,6 @@ export class Taking {
   }
 
   private find(at: At, isReloaded = true): void {
-    this.found ??= { ...at, since: [], lost: [], led: at.landed, isReloaded };
+    this.found ??= { ...at, since: [], lost: [], led: { text: at.text, caret: at.landed }, isReloaded };
   }
 }

@@ -50,7 +50,8 @@ for (const [was, told, replaced, since] of CASES) {
   });
 }
 
-/** Where an edit of ours ("E") brings in the disk's text before the workbench is asked. "R" is a reload that throws away what was typed since. */
+/** Where an edit of ours ("E") brings in the disk's text before the workbench is asked. "R" is a reload that throws away what was typed since, "O" one
+ * of another text. "w" comes before a save; with "u", each change is known to be the user's. */
 const LED: [told: string, replaced: string | null, lost: string, since: string, isReloaded: boolean][] = [
   ["E.", "mine", "", "", true],
   ["xE.", "minex", "", "", true],
@@ -59,6 +60,10 @@ const LED: [told: string, replaced: string | null, lost: string, since: string, 
   ["EkR.y!", "mine", "k", "y", true],
   ["E", "mine", "", "", false], // another editor was active
   ["Ek!", "mine", "", "k", false], // typed while the file was read
+  ["EO.", "mine", "", "", true], // the file says something else by now
+  ["EkO.y!", "mine", "k", "y", true],
+  ["Ekw.", "mine", "", "k", true], // saved by the user
+  ["EuR.", "mine", "", "uR", true], // what was typed was taken back, so that there was nothing to reload
   ["x", null, "", "", true], // our edit was refused, and then nothing was reloaded
 ];
 
@@ -73,10 +78,17 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
         taking.tell({ edits: [], isDirty: char === "!", version, text });
         continue;
       }
+      if (char === "w") {
+        taking.saves();
+        continue;
+      }
       const edit = { start: text.length, end: text.length, text: char };
-      text = "ER".includes(char) ? "disk" : text + char;
+      text = "ER".includes(char) ? "disk" : char === "O" ? "other" : text + char;
       version++;
-      taking.tell({ edits: [edit], isDirty: char !== "R", version, text });
+      taking.tell({ edits: [edit], isDirty: true, version, text });
+      if (told.includes("u")) {
+        taking.place(text.length, true);
+      }
     }
     const found = taking.end(version);
     assert.equal(found?.replaced ?? null, replaced);
@@ -84,7 +96,8 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
     assert.equal(found?.since.map((one) => one.text).join("") ?? "", since);
     assert.equal(found?.isReloaded ?? true, isReloaded);
     if (found !== undefined) {
-      assert.equal(found.text, "disk");
+      assert.equal(found.text, told.includes("O") ? "other" : "disk");
+      assert.equal(found.led.text, "disk");
       assert.equal(found.version, told.startsWith("x") ? 9 : 8);
     }
   });

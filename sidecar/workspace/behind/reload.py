@@ -87,10 +87,13 @@ class Reloader:
             tracked.quiet = False
             watch.close()
         typed_into = None if answer.taken is None else watch.text_before(answer.taken)
-        if reloaded:
+        replaced = now if typed_into is None else Normal(str(typed_into))
+        if reloaded and not answer.kept:
             tracked.together = tracked.kept(disk)
-        if not tracked.closed and typed_into is not None:
-            await self._put_right(tracked, before, Normal(str(typed_into)), disk, on_top, again=False)
+        if not tracked.closed and answer.kept:
+            await self._put_right(tracked, before, replaced, disk, None, again=False)
+        elif not tracked.closed and typed_into is not None:
+            await self._put_right(tracked, before, replaced, disk, on_top, again=False)
         elif not tracked.closed and not reloaded:
             await self._put_right(
                 tracked, before, now, disk, on_top, only_if_newer=True, again=answer.taken is None
@@ -135,25 +138,21 @@ class Reloader:
         before: str,
         replaced: Normal,
         disk: str,
-        on_top: ChangeSet,
+        on_top: ChangeSet | None,
         *,
         again: bool,
         only_if_newer: bool = False,
     ) -> None:
         """The document took the disk's text otherwise than was planned: in the place of `replaced`, which was typed meanwhile, or after the
-        disk was written once more, and the edits were made on another text. `only_if_newer`: nothing is wrong
-        unless it was written. `again`: another reload may do it, because nothing can be typed during one."""
+        disk was written once more, and the edits were made on another text. `on_top`: None: `replaced` is what came on top.
+        `only_if_newer`: nothing is wrong unless it was written. `again`: another reload may do it, because nothing can be typed during one."""
         path = to_path(tracked.document.uri)
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if on_disk is None or on_disk.text is None or (only_if_newer and on_disk.text == disk):
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
-        encoding = self._editor.capabilities.encoding
         text = Text.of(on_disk.text)
-        made = tuple(
-            Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
-            for e in Coordinates(encoding).edits(Text.of(disk), on_top)
-        )
+        made = None if on_top is None else self._made(on_top, disk, text)
         match merge(before, replaced.text, on_disk.text):
             case Merged() as merged:
                 tracked.apart, proper = False, merged.apply(replaced.text)
@@ -165,7 +164,7 @@ class Reloader:
         while anyio.current_time() < until:  # the user may go on typing
             current = Normal(str(tracked.document.snapshot()))
             try:
-                taken = ChangeSet.of(len(text), made).apply(text)
+                taken = replaced.text if made is None else ChangeSet.of(len(text), made).apply(text)
             except ValueError:  # places that are no places there
                 break
             if tracked.flight is not None or tracked.closed:
@@ -187,3 +186,11 @@ class Reloader:
                 return
         words = f"{path} was changed on disk twice at once. Compare it before you save."
         self._editor.show("warning", words, Opens.file(tracked.client_uri))
+
+    def _made(self, on_top: ChangeSet, disk: str, text: Text) -> tuple[Edit, ...]:
+        """What the edits of `disk` are in `text`: the editor knows only their lines and columns."""
+        encoding = self._editor.capabilities.encoding
+        return tuple(
+            Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
+            for e in Coordinates(encoding).edits(Text.of(disk), on_top)
+        )

@@ -116,6 +116,8 @@ class Reloaded:
     taken: int | None = None
     """The version with which it had the text on disk. What was typed between the request and this version is gone from the document. None:
     the editor does it all at once."""
+    kept: bool = False
+    """It had another text than the edits were made for. They were not made, and what the document said before is on top."""
 
 
 class EditorGone(Exception):
