@@ -407,10 +407,23 @@ class Ledger:
                 continue
             if seen.edit is not None and not seen.hunks.has_all_of(self._moving):
                 continue  # what has been written since is still there, so it is another text
-            self._moving = seen.hunks.copy()
-            if self._kept and any(self._is_kept(hunk) for hunk, _ in seen.hunks.places()):
-                self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
+            self.goes_back(seen)
             return
+
+    def left(self) -> Iterator[Seen]:
+        """Texts that were seen and have hunks besides those of the current one, newest first."""
+        for seen in reversed(self._remembered):
+            if (
+                seen.edit is None
+                and not self._moving.has_all_of(seen.hunks)
+                and seen.hunks.has_all_of(self._moving)
+            ):
+                yield seen
+
+    def goes_back(self, seen: Seen) -> None:
+        self._moving = seen.hunks.copy()
+        if self._kept and any(self._is_kept(hunk) for hunk, _ in seen.hunks.places()):
+            self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
 
     def _is_kept(self, hunk: Hunk) -> bool:
         """Whether an author's work in it was."""

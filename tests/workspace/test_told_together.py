@@ -69,3 +69,29 @@ async def test_an_undo_in_two_changes_can_be_redone(tmp_path: Path) -> None:
         bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(1, 2, "TWO\n"),)))
         bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ("one\nTWO\nthree\nFOUR\n", ["TWO", "FOUR"]),
+        ("typed\none\nTWO\nthree\ntyped\nFOUR\n", ["TWO", "FOUR"]),
+        ("one\nTWO\nthree\nfour typed\n", []),
+        ("one\ntwo\nthree\nfour\ntyped\n", []),
+    ],
+    ids=["alone", "and typed", "one of two", "none"],
+)
+async def test_an_undo_of_a_rejection_and_what_was_typed_since_in_one_change(
+    tmp_path: Path, told: str, left: list[str]
+) -> None:
+    """Emacs tells of both as of one change from the first to the last of them."""
+    async with a_workspace(tmp_path) as bench:
+        reviewed = under_review(bench)
+        ledger, before = reviewed.ledger, Text.of(AGENTS)
+        ledger.rejected(before, ledger.reject(len(before), ledger.ids()), Text.of(BEFORE))
+        rejected = change(1, 4, "two\nthree\nfour\n")
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (rejected,)))
+        assert not ledger.hunks
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(0, 4, told),)))
+        assert [hunk.text for hunk in ledger.hunks] == left
+        assert not left or ledger.base(told) == told.replace("TWO", "two").replace("FOUR", "four")

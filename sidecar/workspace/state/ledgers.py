@@ -85,12 +85,31 @@ class Reviewed:
         before it, where that is known."""
         if self.ledger.is_idle:
             return False
-        spans_more = edit.start < edit.end and "\n" in edit.new
-        if before is None or not spans_more or not self.ledger.meets(edit):
+        if before is None or edit.start == edit.end or "\n" not in edit.new:
             return self.ledger.user_edit(edit, length, after)
         hunks = self.ledger.hunks
-        self._in_steps(edit, Rope.of(before()))
+        if self.ledger.meets(edit):
+            self._in_steps(edit, Rope.of(before()))
+        else:
+            self.ledger.user_edit(edit, length, after)
+        self._come_back(after)
         return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
+
+    def _come_back(self, after: Callable[[], Text]) -> None:
+        """An edit that spans more than it changes may be an undo together with what was typed since, as Emacs tells them: it has gone back to a text
+        that was seen if all hunks of that are there."""
+        for seen in self.ledger.left():
+            tried, text = self.ledger.copy(), after()
+            tried.goes_back(seen)
+            were = {(hunk.id, hunk.text) for hunk in tried.hunks}
+            if all(words in str(text) for _, words in were):
+                length = len(seen.text)
+                for step in changes_as_steps(diff(str(seen.text), str(text))):
+                    length += step.growth
+                    tried.user_edit(step, length, lambda text=text: text)
+                if were <= {(hunk.id, hunk.text) for hunk in tried.hunks}:
+                    self.ledger.becomes(tried)
+                    return
 
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
