@@ -157,11 +157,6 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           taking.place(caretNow(), event.kind !== undefined);
         }
       }),
-      vscode.workspace.onWillSaveTextDocument((event) => {
-        if (event.document === document) {
-          taking.saves();
-        }
-      }),
     );
     try {
       const disk = isUnsaved(document) ? await onDisk(document) : undefined;

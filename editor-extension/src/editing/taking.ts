@@ -45,10 +45,9 @@ type Found = At & { since: Replacement[]; lost: Replacement[]; led: Place; isRel
 
 export class Taking {
   private found: Found | undefined;
-  /** After an edit of ours, the newest change if nobody is known to have typed it, and where the cursor was before. */
+  /** After an edit of ours, a change before which nothing seemed unsaved, and where the cursor was before: a reload begins with that. */
   private newest: readonly Replacement[] = [];
   private from = 0;
-  private isSaved = false;
   /** What an edit of ours is about to make of the document. */
   private ahead: Place | undefined;
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
@@ -75,15 +74,7 @@ export class Taking {
     } else if (isUsers && caret !== this.standing) {
       this.isMoved = true;
     }
-    if (isUsers) {
-      this.newest = [];
-    }
     this.standing = caret;
-  }
-
-  /** The document is about to be saved, after which nothing is unsaved either. */
-  saves(): void {
-    this.isSaved = true;
   }
 
   /** The user has put the cursor somewhere since the disk's text is there, where it then stays. */
@@ -144,16 +135,18 @@ export class Taking {
     return this.found;
   }
 
-  /** The reload is the newest change if nobody typed that, also where the file says something else by now than our edit brought in. */
+  /** The reload is told as it is without an edit of ours, also where the file says something else by now. A save, too, leaves nothing unsaved. */
   private untilReloaded(found: Found, { edits, isDirty, text }: Told): void {
     if (edits.length > 0) {
       this.from = this.caret;
-      this.newest = edits;
+      this.newest = isDirty ? [] : edits;
       found.since.push(...edits);
       this.caret = edits.reduce(followed, this.caret);
-    } else if (!isDirty && (this.newest.length === 0 || this.isSaved)) {
+    } else if (isDirty) {
+      this.newest = []; // a key, pressed while the file was read
+    } else if (this.newest.length === 0) {
       found.isReloaded = true;
-    } else if (!isDirty) {
+    } else {
       const lost = found.since.slice(0, -this.newest.length);
       const landed = this.newest.reduce(pushed, this.from);
       this.found = { ...found, text, landed, lost, since: [], isReloaded: true };

@@ -51,7 +51,7 @@ for (const [was, told, replaced, since] of CASES) {
 }
 
 /** Where an edit of ours ("E") brings in the disk's text before the workbench is asked. "R" is a reload that throws away what was typed since, "O" one
- * of another text. "w" comes before a save; with "u", each change is known to be the user's. */
+ * of another text. Other capital letters are keys that are pressed while the file is read. */
 const LED: [told: string, replaced: string | null, lost: string, since: string, isReloaded: boolean][] = [
   ["E.", "mine", "", "", true],
   ["xE.", "minex", "", "", true],
@@ -62,8 +62,9 @@ const LED: [told: string, replaced: string | null, lost: string, since: string, 
   ["Ek!", "mine", "", "k", false], // typed while the file was read
   ["EO.", "mine", "", "", true], // the file says something else by now
   ["EkO.y!", "mine", "k", "y", true],
-  ["Ekw.", "mine", "", "k", true], // saved by the user
-  ["EuR.", "mine", "", "uR", true], // what was typed was taken back, so that there was nothing to reload
+  ["Ek.", "mine", "", "k", true], // saved by the user
+  ["EK!.", "mine", "", "K", true],
+  ["EK!xY!R.z", "mine", "KxY", "z", true], // reloaded at the third try
   ["x", null, "", "", true], // our edit was refused, and then nothing was reloaded
 ];
 
@@ -78,17 +79,10 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
         taking.tell({ edits: [], isDirty: char === "!", version, text });
         continue;
       }
-      if (char === "w") {
-        taking.saves();
-        continue;
-      }
       const edit = { start: text.length, end: text.length, text: char };
       text = "ER".includes(char) ? "disk" : char === "O" ? "other" : text + char;
       version++;
-      taking.tell({ edits: [edit], isDirty: true, version, text });
-      if (told.includes("u")) {
-        taking.place(text.length, true);
-      }
+      taking.tell({ edits: [edit], isDirty: char === "E" || char !== char.toUpperCase(), version, text });
     }
     const found = taking.end(version);
     assert.equal(found?.replaced ?? null, replaced);
