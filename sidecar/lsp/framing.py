@@ -25,6 +25,8 @@ MAX_HEADER = 8 * 1024
 _USUAL = re.compile(rb"Content-Length: ([0-9]{1,9})\r\n\r\n")
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,32})[ \t]*\r?\n", re.IGNORECASE)
 _BLOCK_END = re.compile(rb"\r?\n\r?\n")
+_LARGE = 1024 * 1024
+"""Bytes of a body after which what has come behind it is copied, so that the body is not kept with it."""
 _TAIL = 64
 """Bytes kept of skipped input: a `Content-Length` line may have been cut by the read."""
 
@@ -130,8 +132,8 @@ class Framing:
         self._position += count
         self._size -= count
         self._need = 0
-        if self._position == len(self._buffer):
-            self._buffer, self._position = b"", 0  # it may be large
+        if self._position == len(self._buffer) or count > _LARGE:
+            self._buffer, self._position = self._buffer[self._position :], 0
 
     def _header(self) -> bytes | Fault | None:
         """The unusual forms: other case, more headers, bare line feeds; and what is no header at all."""

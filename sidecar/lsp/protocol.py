@@ -339,6 +339,7 @@ class SidecarProtocol(LanguageServerProtocol):
                 self._post(body)
             elif self._send is not None:
                 self._send(marks.in_pieces(body), None)
+        self._marks = Marks()  # they have the texts
         return pending
 
     def _serialize_other(self, value: Any) -> Any:

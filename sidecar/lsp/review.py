@@ -170,6 +170,8 @@ def describe(row: Json) -> str:
     return f"+{added} −{removed}"
 
 
+_LARGE = 64 * 1024
+"""Characters of a text that is not copied to show its ends."""
 _WHOLE = {
     "created": "file created",
     "deleted": "file deleted",
@@ -190,7 +192,7 @@ def _hint(row: Json) -> Json:
     by = "on disk, not known by whom" if row.get("unknown") else "by an agent"
     message = f"Changed {by} ({describe(row)}), not reviewed yet."
     if old:
-        message += f" Earlier text: {plain(old.strip(), 300)}"
+        message += f" Earlier text: {plain(old if len(old) > _LARGE else old.strip(), 300)}"
     return {
         "range": row["range"],
         "severity": _HINT,

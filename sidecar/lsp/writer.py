@@ -14,7 +14,7 @@ import logging
 import os
 import select
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
@@ -125,14 +125,14 @@ class Writer:
     def _run(self) -> None:
         try:
             while (batch := self._take()) is not None:
-                for piece in batch:
-                    self._write(piece)
+                while batch:  # what is written is let go: the next message may be long in coming
+                    self._write(batch.popleft())
         except OSError as error:
             self._break(f"writing to the editor failed: {error.strerror}")
         finally:
             self._done.set()
 
-    def _take(self) -> Sequence[bytes] | None:
+    def _take(self) -> deque[bytes] | None:
         with self._changed:
             while not self._queue:
                 if self._closing or self._broken:
@@ -140,7 +140,7 @@ class Writer:
                 self._changed.wait()
             if self._broken:
                 return None
-            parts: list[bytes] = []
+            parts: deque[bytes] = deque()
             size = 0
             while self._queue and size < _BATCH:
                 _, message = self._queue.popitem(last=False)
@@ -150,7 +150,7 @@ class Writer:
                     self._soft -= message.size
                 else:
                     self._firm -= message.size
-            return [b"".join(parts)] if size < 2 * _BATCH else parts
+            return deque((b"".join(parts),)) if size < 2 * _BATCH else parts
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +119,22 @@ def test_a_body_that_is_waited_for_is_looked_at_once(monkeypatch: pytest.MonkeyP
     body = framing.next()
     assert isinstance(body, bytes)
     assert body == b"Content-Length: 7 " * 500 * 99 + b"x"
+    assert framing.next() == A
+
+
+def test_a_large_body_is_not_kept_with_what_came_behind_it() -> None:
+    framing, large = Framing(), b"x" * 4_000_000
+    tracemalloc.start()
+    try:
+        framing.feed(framed(large) + framed(A)[:20])
+        del large
+        assert len(framing.next() or b"") == 4_000_000
+        assert framing.next() is None
+        now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert now < 100_000, now
+    framing.feed(framed(A)[20:])
     assert framing.next() == A
 
 

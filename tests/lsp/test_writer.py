@@ -110,6 +110,22 @@ def test_many_messages_of_all_sizes_arrive_unharmed(pipe: Pipe) -> None:
     assert pipe.finish(writer) == bodies
 
 
+def test_what_is_written_is_let_go(pipe: Pipe) -> None:
+    """Not only when the next message comes: an editor may have nothing to be told for hours."""
+    writer = Writer(pipe.writing, pipe.on_broken)
+    piece = b"x" * 1_000_000
+    held = sys.getrefcount(piece)
+    writer.send([piece])
+    left = len(piece) + len(b"Content-Length: 1000000\r\n\r\n")
+    while left:
+        left -= len(os.read(pipe.reading, 2**20))
+    deadline = time.monotonic() + TIMEOUT
+    while sys.getrefcount(piece) > held and time.monotonic() < deadline:
+        time.sleep(0)
+    assert sys.getrefcount(piece) == held
+    assert pipe.finish(writer) == []
+
+
 def test_the_oldest_coalescible_messages_are_dropped_at_the_limit_and_the_others_are_not(pipe: Pipe) -> None:
     writer = Writer(pipe.writing, pipe.on_broken, soft_limit=10_000)
     pipe.block(writer)
