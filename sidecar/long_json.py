@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from sidecar.core.json_limits import VALUES, NotJson, Unusable, separators
+from sidecar.core.text_parts import TextParts
 from sidecar.core.units import Encoding, units_of
 
 _SLICE = 256 * 1024
@@ -47,7 +48,7 @@ class LongJson:
         self._bytes = 0
         self._began = 0
         """`_bytes` where the string began that is being read."""
-        self._open: list[str] | None = None
+        self._open: TextParts | None = None
         """Of the string that is being read: what was decoded of it."""
         self._rest = b""
         """The end of the last piece: a part of something that must not be cut."""
@@ -123,7 +124,7 @@ class LongJson:
         if closed >= 0:
             self._keep(data[quote : closed + 1])
             return closed + 1
-        self._open = []
+        self._open = TextParts()
         self._began = self._bytes
         return quote + 1
 
@@ -144,11 +145,11 @@ class LongJson:
             most = self._most if self._bytes > self._most else self._longest
             self._wrong = Unusable(f"texts of more than {most} bytes")
             return end
-        self._open.append(text)
+        self._open.add(text)
         if not closed:
             return len(data)
         self._keep(b'"%s%d"' % (self._mark.encode(), len(self._texts)))
-        self._texts.append("".join(self._open))
+        self._texts.append(self._open.whole())
         self._open = None
         return end + 1
 

@@ -39,6 +39,7 @@ QUOTED = {
     "code": "    return value\\n",
     "accents and line ends": "é\\r\\n",
     "emoji": "\U0001f600",
+    "an emoji in each line": "    return value \U0001f600\\n",
     "escapes": "\\u4e2d",
     "pairs of escapes": "\\ud83d\\ude00",
     "lone surrogates": "x\\ud800",

@@ -1,0 +1,41 @@
+"""A text that comes in parts: it says what the parts say, and is there once, whatever is in it."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.text_parts import TextParts
+
+PART = st.text(st.sampled_from("aé中\U0001f600\ud800\udc00\r\n"), max_size=300)
+
+
+@given(st.lists(PART))
+def test_it_says_what_its_parts_say(parts: list[str]) -> None:
+    text = TextParts()
+    for part in parts:
+        text.add(part)
+    assert text.whole() == "".join(parts)
+
+
+PLAIN = "    return value # a remark\n" * 1000
+EMOJI = PLAIN.replace("a remark", "\U0001f600")
+
+
+@pytest.mark.parametrize("wide", [0, 1, 20, 39, 40])
+def test_it_is_there_once(wide: int) -> None:
+    """`wide`: how many of 40 parts have no emoji before the others have. The first that has one copies what was there."""
+    text = TextParts()
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            part = PLAIN if number < wide else EMOJI
+            text.add(part[:1] + part[1:])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    most = 1 if wide == 40 else max(5 * wide / 40, 4)
+    assert peak < (most + 0.4) * len(text.whole()), f"{peak} bytes for {len(text.whole())} characters"
