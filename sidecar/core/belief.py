@@ -18,7 +18,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.normal import BOM, Normal, normal
+from sidecar.core.normal import BOM, Normal, normal, says
 from sidecar.core.text import Encoding, Position, Rope, Text
 from sidecar.core.uri import DocumentUri
 
@@ -82,17 +82,14 @@ class _Belief:
         """Code points, as it is kept."""
         return len(self.text.text if isinstance(self.text, Kept) else self.text)
 
-    def compared(self) -> str:
-        whole = str(self.text)
+    def compared(self, like: str | None = None) -> str:
+        """`like`: a text in the compared form that is probably the same, and then not made again."""
         if isinstance(self.text, Kept):
-            return whole
-        compared = normal(whole)
-        if compared is whole:  # a write asks the document for the same soon
-            self.text.remember(whole)
-        return compared
+            return like if like is not None and self.text == like else str(self.text)
+        return like if like is not None and says(self.text, like) else normal(str(self.text))
 
-    def candidate(self, *, by_program: bool = False) -> Candidate:
-        return Candidate(self.compared(), self.serial, by_program=by_program)
+    def candidate(self, like: str | None = None, *, by_program: bool = False) -> Candidate:
+        return Candidate(self.compared(like), self.serial, by_program=by_program)
 
 
 @dataclass(slots=True)
@@ -235,19 +232,26 @@ class Beliefs:
         return None if belief is None or belief.length > most else belief.compared()
 
     def candidates(
-        self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None
+        self,
+        session: str,
+        uri: DocumentUri,
+        disk: Iterable[str] = (),
+        until: int | None = None,
+        *,
+        like: str | None = None,
     ) -> tuple[Candidate, ...]:
         """Every text that a write of this session received at the moment `until` (None: now) may be based on.
 
         `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received,
-        so what was served up to this one is settled now, and what was served later waits for later ones."""
+        so what was served up to this one is settled now, and what was served later waits for later ones. `like`: what the document says, most
+        likely one of them, which is then not made again."""
         entry = self._entries.get((session, uri))
         found = [Candidate(text, i - 1_000_000, from_disk=True) for i, text in enumerate(disk)]
         if entry is not None:
             _settle(entry, until)
             if entry.belief is not None:
-                found.append(entry.belief.candidate())
-            found += [unseen.candidate(by_program=True) for unseen in entry.unseen]
+                found.append(entry.belief.candidate(like))
+            found += [unseen.candidate(like, by_program=True) for unseen in entry.unseen]
         return tuple(found)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:

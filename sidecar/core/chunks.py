@@ -20,15 +20,15 @@ MINIMUM = TARGET // 8
 """A chunk that becomes smaller is joined to a neighbour."""
 
 
-def divide(text: str) -> list[str]:
-    """A text in chunks."""
+def divide(text: str, start: int = 0, end: int | None = None) -> list[str]:
+    """A text, or its part from `start` to `end`, in chunks. The part is not copied as a whole."""
+    end = len(text) if end is None else end
     out: list[str] = []
-    start = 0
-    while len(text) - start > MAXIMUM:
-        end = _chunk_end(text, start)
-        out.append(text[start:end])
-        start = end
-    out.append(text[start:] if start else text)
+    while end - start > MAXIMUM:
+        stop = _chunk_end(text, start)
+        out.append(text[start:stop])
+        start = stop
+    out.append(text[start:end])
     return out
 
 

@@ -12,6 +12,11 @@ import sys
 from sidecar.core.refusal import Kind, Refusal
 
 
+def as_held(text: str) -> int:
+    """Bytes that Python keeps for it."""
+    return sys.getsizeof(text)
+
+
 class Held:
     """The texts kept for one agent."""
 
@@ -26,7 +31,7 @@ class Held:
 
     def take(self, *texts: str) -> int | Refusal:
         """What the texts take, counted from now on; a refusal in words when there is no room for all of them."""
-        size = sum(map(sys.getsizeof, texts))
+        size = sum(map(as_held, texts))
         if self._now + size > self._most:
             return Refusal(
                 Kind.TOO_LARGE,

@@ -73,14 +73,16 @@ class Text:
         "_whole",
     )
 
-    def __init__(self, text: str = "") -> None:
-        self._chunks: list[str] = divide(text)
+    def __init__(self, text: str | list[str] = "") -> None:
+        """`text`: or its chunks, for this module only."""
+        self._chunks: list[str] = divide(text) if isinstance(text, str) else text
         self._lines: list[int] = [terminators(chunk) for chunk in self._chunks]
         """The number of terminators of each chunk."""
-        self._index = ChunkIndex(self._lines, [len(chunk) for chunk in self._chunks])
-        self._length = len(text)
+        lengths = [len(chunk) for chunk in self._chunks]
+        self._index = ChunkIndex(self._lines, lengths)
+        self._length = sum(lengths)
         self._terminators = sum(self._lines)
-        self._ascii = text.isascii()
+        self._ascii = all(chunk.isascii() for chunk in self._chunks)
         """True only if all characters are ASCII: then one unit is one code point in every encoding."""
         self._near = _FIRST_LINE
         """The line requested last, and its start (chunk, offset in it, offset of the chunk): typing stays in one line."""
@@ -542,11 +544,26 @@ def sharing(text: str, like: Text) -> Text:
     """The Text of a string, in the chunks of `like` where both begin or end in the same way: what is equal is there once."""
     if like.says(text):
         return like
-    if 2 * len(like) < len(text):
-        return Text.of(text)  # most of it is new
-    rope = Rope.of(like)
-    rope.apply(None, text, Encoding.UTF_32)
-    return rope.snapshot()
+    if not len(like):
+        return Text.of(text)
+    chunks = like._chunks
+    start, end = _difference(chunks, len(like), text)
+    most, head, begin = start, 0, 0
+    while head < len(chunks) and begin + len(chunks[head]) <= most:
+        begin += len(chunks[head])
+        head += 1
+    if head and text[begin - 1] == "\r" and text[begin : begin + 1] == "\n":
+        head -= 1
+        begin -= len(chunks[head])
+    most, tail, stop = len(like) - end, 0, len(text)
+    while tail < len(chunks) - head and len(text) - stop + len(chunks[-1 - tail]) <= most:
+        tail += 1
+        stop -= len(chunks[-tail])
+    if tail and text[stop] == "\n" and text[stop - 1 : stop] == "\r":
+        stop += len(chunks[-tail])
+        tail -= 1
+    middle = divide(text, begin, stop) if begin < stop else []
+    return Text([*chunks[:head], *middle, *chunks[len(chunks) - tail :]] or [""])
 
 
 def _line_end(chunk: str, start: int, limit: int) -> int:

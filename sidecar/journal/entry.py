@@ -39,8 +39,8 @@ class Entry:
     """The folders (canonical) that were made for the file: they go with it when nothing else is in them."""
     changes: ChangeSet | None = field(default=None, compare=False)
     """What leads from `before` to `after`, where that is known: then nobody compares them again."""
-    kept: Text | None = field(default=None, compare=False)
-    """`after`, where somebody keeps it anyway: the journal remembers that one."""
+    kept: tuple[Text | None, Text | None] = field(default=(None, None), compare=False)
+    """`before` and `after`, where somebody keeps them anyway: the journal remembers those."""
 
 
 UNKNOWN = "unknown"

@@ -187,12 +187,12 @@ def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet) -> Seq
         (as_blob(entry.path),),
     ).fetchone()
     like = None if row is None or row[0] is None else db.texts.hash_of(row[0])
-    before = None if entry.before is None else db.texts.prepare(entry.before, like)
+    before = None if entry.before is None else db.texts.prepare(entry.before, like, kept=entry.kept[0])
     if entry.after is None:
         return before, None
     if before is not None:
-        return before, db.texts.prepare(entry.after, before.hash, entry.before, hunks, kept=entry.kept)
-    return None, db.texts.prepare(entry.after, like, kept=entry.kept)
+        return before, db.texts.prepare(entry.after, before.hash, entry.before, hunks, kept=entry.kept[1])
+    return None, db.texts.prepare(entry.after, like, kept=entry.kept[1])
 
 
 def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | None:

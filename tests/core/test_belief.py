@@ -173,6 +173,19 @@ def test_a_large_file_that_is_read_again_and_again_is_kept_once() -> None:
     assert believed(beliefs) == "y" * length
 
 
+def test_what_the_document_says_is_no_text_of_its_own() -> None:
+    """Of a large file, one more string would be as large as the file."""
+    beliefs, raw = Beliefs(), "line\r\n" * 3000
+    now = normal(raw)
+    for text in (raw, now):
+        beliefs.served_whole("s", URI, Text.of(text))
+        (candidate,) = beliefs.candidates("s", URI, like=now)
+        assert candidate.text is now
+    beliefs.wrote("s", URI, now)
+    assert beliefs.candidates("s", URI, like=now)[0].text is now
+    assert beliefs.candidates("s", URI, like="another")[0].text == now
+
+
 def test_a_write_of_its_own_is_known_until_the_whole_text_is_read() -> None:
     beliefs = Beliefs()
     assert beliefs.own("s", URI, beliefs.moment()) is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.kept import Kept
 from sidecar.core.normal import normal
-from sidecar.core.text import Rope, Text
+from sidecar.core.text import Rope, Text, sharing
 from tests.core.text_values import TEXTS, as_sent
 
 LINES = "".join(f"line {number}\n" for number in range(20_000))
@@ -46,6 +48,22 @@ def test_what_is_equal_at_both_ends_is_there_once(one: int, other: int) -> None:
     assert owned(kept, before) <= 4 * 8192
     assert owned(Kept.of(LINES, before)) == len(LINES)
     assert Kept.of(LINES, before).text is before
+
+
+@given(TEXTS.map(as_sent), TEXTS.map(as_sent), st.integers(0, 9), st.integers(0, 9))
+def test_a_text_in_the_chunks_of_another_is_one_like_any_other(
+    one: str, other: str, first: int, last: int
+) -> None:
+    """Long texts that have their ends in common, in chunks that end anywhere."""
+    ends = "a\r\nb\r" * 2000, "\nc\r\nd\r" * 2000
+    like, text = (f"{ends[0][first:]}{middle}{ends[1][: len(ends[1]) - last]}" for middle in (one, other))
+    found = sharing(text, Text.of(like))
+    assert str(found) == text
+    assert found == Text.of(text)
+    assert found.line_count == Text.of(text).line_count
+    assert all(found.chunks)
+    assert not any(a.endswith("\r") and b.startswith("\n") for a, b in pairwise(found.chunks))
+    assert all(found.line(number) == Text.of(text).line(number) for number in range(0, found.line_count, 500))
 
 
 def test_other_line_ends_are_kept_apart_once() -> None:

@@ -24,8 +24,8 @@ MEASURED = (
     "MB said",
     "times its bytes",
     "times a write's bytes",
-    "times a new file's bytes",
-    "times a wide write's bytes",
+    "times as held",
+    "times its bytes with emoji",
     "MB left unread",
     "loop ms",
     "step ms",
@@ -209,7 +209,7 @@ GATES = (
     Gate(
         "write_bytes",
         ["tests/gates/test_write_bytes.py"],
-        "a new file < 5 times its bytes; no other write more than it did",
+        "a write < 5 times its bytes as kept",
         "tests/gates/test_write_bytes.py::test_the_gate_can_fail",
     ),
     Gate(

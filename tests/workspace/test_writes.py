@@ -378,6 +378,7 @@ def test_a_write_of_a_dead_agent_does_not_begin(tmp_path: Path) -> None:
         ("latin.txt", "text", Kind.UNDECODABLE),
         ("a.txt", "x" * 3000, Kind.TOO_LARGE),
         ("a.txt", "é" * 1500, Kind.TOO_LARGE),  # 3,000 bytes
+        ("a.txt", "x" * 1500 + "\U0001f600", Kind.TOO_LARGE),  # 6,000 bytes as Python keeps it
         ("a.txt", "lone \ud800", Kind.UNENCODABLE),
         ("new.txt", "nul \0", Kind.UNENCODABLE),
         ("/etc/passwd", "x", Kind.OUTSIDE),

@@ -52,8 +52,8 @@ class Planned:
     """Changes to `before`."""
     after: str
     """The text after the changes."""
-    text: Text | None = None
-    """`after`, in the chunks of the document's text, where somebody has made it."""
+    kept: tuple[Text | None, Text | None] = (None, None)
+    """`before` and `after`, in the chunks of the document's text, where somebody has them."""
 
     @staticmethod
     def of(before: str, changes: ChangeSet) -> Planned:
@@ -225,7 +225,9 @@ class Door:
                 await self._journal.finish(entry, "failed")
                 return withdrawn
             landing = intent.landing(tracked, planned)
-            sent = await self._sender.send(tracked, planned.changes, intent.label, landing, planned.text)
+            changes, after = planned.changes, planned.kept[1]
+            del planned  # its texts may be large, and nobody needs them on the way
+            sent = await self._sender.send(tracked, changes, intent.label, landing, after)
             tracked = sent.tracked
             if not sent.flight.has_ended:
                 self.hold(ticket, partial(self._late, intent, sent, entry))

@@ -61,12 +61,12 @@ class Recorder:
         bom: bytes = b"",
         call: str | None = None,
         changes: ChangeSet | None = None,
-        kept: Text | None = None,
+        kept: tuple[Text | None, Text | None] = (None, None),
     ) -> Author | Refusal:
         """Journals a change that is about to be made; durable when this returns. The author names it from now on.
 
         `call`: the tool call it belongs to, where that is known. `changes`: what leads from `before` to `after`, likewise.
-        `kept`: `after`, where somebody keeps it anyway."""
+        `kept`: `before` and `after`, where somebody keeps them anyway."""
         if before is None:
             self._state.made_folders |= disk.missing_folders(path)
         call = call or session.current_tool_call()
@@ -199,10 +199,14 @@ class Recorder:
         author: Author,
         before: str,
         changes: ChangeSet,
-        known: DiskChange | None = None,
     ) -> None:
-        """A file that is not open was changed on the disk; `session`: by whom, where that is known. `known`: of this change."""
-        known = known or DiskChange.of(before, changes)
+        """A file that is not open was changed on the disk; `session`: by whom, where that is known."""
+        self.disk_change(session, uri, author, changes, DiskChange.of(before, changes))
+
+    def disk_change(
+        self, session: Session | None, uri: DocumentUri, author: Author, changes: ChangeSet, known: DiskChange
+    ) -> None:
+        """The same. `known`: of this change."""
         text, after = known.before, known.after
         reviewed = self._state.ledgers.at(uri, text, live=False)
         reviewed.ledger.agent_edit(text, changes, after, author)

@@ -231,7 +231,7 @@ class Sender:
         changes: ChangeSet,
         edits: Sequence[TextEdit] = (),
     ) -> Sent:
-        watch = Watch(tracked.document, expected)
+        watch = Watch(tracked.document, expected, sent=[edit.new_text for edit in edits])
         coordinates = self._editor.capabilities.coordinates
         is_disks = tracked.is_on_disk(expected)
         flight = InFlight(watch, edits, changes, coordinates, is_disks=is_disks, misplaces=self._misplaces)

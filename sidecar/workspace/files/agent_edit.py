@@ -16,7 +16,7 @@ from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import Text, forget
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan
 from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
@@ -37,9 +37,8 @@ class _WorkedOut:
     """A plan for these texts."""
 
     candidates: tuple[Candidate, ...]
-    before: str
-    plan: Plan | Refusal
-    edit: Planned | None
+    now: Normal
+    edit: Planned | NoChange | Conflict | Refusal
     lines: tuple[int, int]
     """Added and removed by the edit."""
 
@@ -77,24 +76,24 @@ class AgentEdit(Intent[Refusal | None]):
         snapshot = tracked.document.snapshot()
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
-            before, candidates = str(snapshot), self._candidates(tracked.document.uri)
-            self._ahead = await aside(size, lambda: self._worked_out(candidates, before, snapshot))
+            now = await aside(size, lambda: Normal(str(snapshot)))
+            candidates = self._candidates(tracked.document.uri, now.text)
+            self._ahead = await aside(size, lambda: self._worked_out(candidates, now, snapshot))
 
-    def _worked_out(self, candidates: tuple[Candidate, ...], before: str, text: Text) -> _WorkedOut:
-        """`before` is what `text` says."""
-        now = Normal(before)
+    def _worked_out(self, candidates: tuple[Candidate, ...], now: Normal, text: Text) -> _WorkedOut:
+        """`now` is what `text` says."""
         plan = self._task.plan(candidates, now.text)
         if self._is_notebook:
             plan = self._as_saved(plan, now.text)
-        edit, lines = None, (0, 0)
-        if isinstance(plan, EditText):
-            changes = now.changes_in_raw(plan.changes)
-            known = plan.after if changes is plan.changes else None
-            after = changes.apply(now.raw) if known is None else known
-            large = len(before) + len(after) > LARGE
-            edit = Planned(now.raw, changes, after, led_to(text, changes) if large else None)
-            lines = lines_changed(text, changes) if len(before) > LARGE else (0, 0)
-        return _WorkedOut(candidates, before, plan, edit, lines)
+        if not isinstance(plan, EditText):
+            return _WorkedOut(candidates, now, plan, (0, 0))
+        changes = now.changes_in_raw(plan.changes)
+        known = plan.after if changes is plan.changes else None
+        after = changes.apply(now.raw) if known is None else known
+        large = len(now.raw) + len(after) > LARGE
+        kept = (text, led_to(text, changes)) if large else (None, None)
+        lines = lines_changed(text, changes) if len(now.raw) > LARGE else (0, 0)
+        return _WorkedOut(candidates, now, Planned(now.raw, changes, after, kept), lines)
 
     def _as_saved(self, plan: Plan | Refusal, now: str) -> Plan | Refusal:
         """To a text that a notebook's editor can have."""
@@ -115,12 +114,15 @@ class AgentEdit(Intent[Refusal | None]):
         ):
             return Stop(None)
         snapshot = tracked.document.snapshot()
-        before = str(snapshot)
-        candidates = self._candidates(tracked.document.uri)
         ahead = self._ahead
-        if ahead is None or ahead.before != before or ahead.candidates != candidates:
-            ahead = self._ahead = self._worked_out(candidates, before, snapshot)
-        match ahead.plan:
+        is_now = ahead is not None and snapshot.says(ahead.now.raw)
+        now = ahead.now if ahead is not None and is_now else Normal(str(snapshot))
+        candidates = self._candidates(tracked.document.uri, now.text)
+        if ahead is None or not is_now or ahead.candidates != candidates:
+            ahead = self._ahead = self._worked_out(candidates, now, snapshot)
+        match ahead.edit:
+            case Planned() as planned:
+                return planned
             case NoChange():
                 return Stop(None)
             case Refusal() as refusal:
@@ -128,11 +130,8 @@ class AgentEdit(Intent[Refusal | None]):
             case Conflict() as found:
                 self._tell(task, tracked, candidates, found)
                 return Stop(conflict(place.requested, found))
-            case EditText():
-                assert ahead.edit is not None
-                return ahead.edit
             case _:
-                assert_never(ahead.plan)
+                assert_never(ahead.edit)
 
     def already(self, tracked: Tracked, planned: Planned) -> None:
         return None
@@ -145,7 +144,7 @@ class AgentEdit(Intent[Refusal | None]):
             planned.after,
             "editor",
             changes=planned.changes,
-            kept=planned.text,
+            kept=planned.kept,
         )
         if isinstance(begun, Refusal):
             return Stop(begun)
@@ -161,9 +160,11 @@ class AgentEdit(Intent[Refusal | None]):
         ahead = self._ahead
         known = (
             (planned.changes, ahead.lines)
-            if ahead is not None and ahead.edit is planned and len(ahead.before) > LARGE
+            if ahead is not None and ahead.edit is planned and len(ahead.now.raw) > LARGE
             else None
         )
+        self._ahead = None
+        forget()  # the texts that it was planned from are not kept on the way
         return self._recorder.live_edit(self._task.session, self._uri, self._author, known)
 
     def what(self) -> str:
@@ -180,7 +181,7 @@ class AgentEdit(Intent[Refusal | None]):
         if found.is_undone:  # by the user, who does not want it: the rest only has to go
             return Right(found.without, landing, self.undone())
         without = Normal(found.without)
-        plan = task.plan(self._candidates(uri), without.text)
+        plan = task.plan(self._candidates(uri, without.text), without.text)
         match plan:
             case EditText():
                 wanted = without.changes_in_raw(plan.changes).apply(without.raw)
@@ -203,6 +204,6 @@ class AgentEdit(Intent[Refusal | None]):
                 self._state.beliefs, landed.tracked.document.uri, landed.tracked.document.snapshot()
             )
 
-    def _candidates(self, uri: DocumentUri) -> tuple[Candidate, ...]:
-        """The texts that the write may be based on."""
-        return self._state.candidates(self._task.session, uri, self._task.ticket.moment)
+    def _candidates(self, uri: DocumentUri, now: str) -> tuple[Candidate, ...]:
+        """The texts that the write may be based on. `now`: what the document says."""
+        return self._state.candidates(self._task.session, uri, self._task.ticket.moment, now)

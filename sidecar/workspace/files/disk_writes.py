@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet
@@ -10,10 +11,10 @@ from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import Text, forget
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
-from sidecar.disk import Missing, Resolved
+from sidecar.disk import Decoded, Encoded, Missing, Resolved
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.legs import changes_of
 from sidecar.workspace.edits.recording import DiskChange, Recorder
@@ -24,6 +25,34 @@ from sidecar.workspace.state.places import Place
 from sidecar.workspace.state.state import State
 
 _NOTHING = Text.of("")
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkedOut:
+    """What is to be done to a file."""
+
+    raw: str
+    """What it says: without a misplaced edit, where one is to be taken out."""
+    changes: ChangeSet
+    """Of `raw`."""
+    after: str | None = None
+    """What they lead to, where that is known without making it."""
+    refused: Refusal | None = None
+    """The answer, when nothing but a misplaced edit is to be taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A change that is journalled."""
+
+    author: Author
+    data: Encoded
+    """What the file is to have."""
+    known: DiskChange
+    changes: ChangeSet
+    proper: str | None
+    """What the file says without a misplaced edit, where one is taken out."""
+    refused: Refusal | None
 
 
 class DiskWriter:
@@ -39,69 +68,16 @@ class DiskWriter:
         self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None = None
     ) -> WriteDone | Refusal:
         """Changes a file that exists. `misplaced`: an edit that is to be taken out of it first, if it is there."""
-        storage, beliefs, session = self._state.storage, self._state.beliefs, task.session
-        found = await storage.read_bytes(file)
-        decoded = found if isinstance(found, Refusal) else await storage.decode(found, file)
-        if isinstance(decoded, Refusal):
-            return decoded
-        if place.tracked is None:
-            await self._behind.before_write(place.uri, place.path, file, found)
-        size = len(decoded.text) + len(task.content)
-        now = await aside(size, lambda: Normal(decoded.text))
-        disk = self._state.documents.disk
-        disk.seen(place.uri, now.text)
-        candidates = self._state.candidates(session, place.uri, task.ticket.moment)
-        proper = now
-        # Some editors end the last line when they save.
-        if misplaced is not None and misplaced.text.rstrip("\n") == now.text.rstrip("\n"):
-            taken_out = merge(misplaced.text, now.text, misplaced.without)
-            if isinstance(taken_out, Merged):
-                proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
-        plan = await aside(size, lambda: task.plan(candidates, proper.text))
-        match plan:
-            case NoChange() if proper is now:
-                task.believe(beliefs, place.uri, disk.newest(place.uri))
-                return WriteDone(saved=True)
-            case Conflict() if proper is now:
-                return conflict(place.requested, plan)
-            case Refusal() if proper is now:
-                return plan
-            case EditText():
-                wanted = plan.changes
-                changes = await aside(size, lambda: proper.changes_in_raw(wanted))
-            case NoChange() | Conflict() | Refusal():
-                changes = ChangeSet(len(proper.raw))
-            case _:
-                assert_never(plan)
-        after = await aside(size, lambda: changes.apply(proper.raw))
-        data = await storage.encoded(after, decoded, place.requested)
-        if isinstance(data, Refusal):
-            return data
-        unwritable = storage.check_writable(file, len(data))
-        if unwritable is not None:
-            return unwritable
-        newest = disk.newest(place.uri)
-        known = await aside(
-            size, lambda: DiskChange.of(proper.raw, changes, None if newest is None else newest.text)
-        )
-        author = await self._recorder.begin(
-            session,
-            place.path,
-            decoded.text,
-            after,
-            "disk",
-            decoded.encoding,
-            decoded.bom,
-            changes=changes if proper is now else None,
-            kept=known.after,
-        )
-        if isinstance(author, Refusal):
-            return author
+        begun = await self._begun(task, place, file, misplaced)
+        if not isinstance(begun, _Begun):
+            return begun
+        author, known = begun.author, begun.known
+        disk, beliefs = self._state.documents.disk, self._state.beliefs
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
-        reload = self._reload(task, place.uri, author, known.after, None if proper is now else proper.raw)
-        saved = await storage.save(file, data)
+        reload = self._reload(task, place.uri, author, known.after, begun.proper)
+        saved = await self._state.storage.save(file, begun.data)
         if isinstance(saved, Refusal):
             if reload is not None:
                 reload.end()
@@ -111,15 +87,101 @@ class DiskWriter:
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
-            self._recorder.disk_edit(session, place.uri, author, proper.raw, changes, known)
-        if isinstance(
-            plan, Conflict | Refusal
-        ):  # nothing of the agent's was written; what was there before is back
+            self._recorder.disk_change(task.session, place.uri, author, begun.changes, known)
+        if begun.refused is not None:  # nothing of the agent's was written; what was there before is back
             await self._recorder.finish(author, "failed")
-            return plan if isinstance(plan, Refusal) else conflict(place.requested, plan)
+            return begun.refused
         await self._recorder.finish(author, "done")
         task.believe(beliefs, place.uri, disk.newest(place.uri))
         return self._done(author, place)
+
+    async def _begun(
+        self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None
+    ) -> _Begun | WriteDone | Refusal:
+        """Works the change out and journals it. The texts that this takes are let go with this call."""
+        storage = self._state.storage
+        decoded = await self._read(place, file)
+        if isinstance(decoded, Refusal):
+            return decoded
+        worked_out = await self._worked_out(task, place, decoded, misplaced)
+        if not isinstance(worked_out, _WorkedOut):
+            return worked_out
+        forget()  # nobody asks for what it was worked out from soon
+        raw, changes = worked_out.raw, worked_out.changes
+        size = len(raw) + len(task.content)
+        after = worked_out.after
+        if after is None:
+            after = await aside(size, lambda: changes.apply(raw))
+        data = await storage.encoded(after, decoded, place.requested)
+        if isinstance(data, Refusal):
+            return data
+        unwritable = storage.check_writable(file, len(data))
+        if unwritable is not None:
+            return unwritable
+        newest = self._state.documents.disk.newest(place.uri)
+        known = await aside(
+            size, lambda: DiskChange.of(raw, changes, None if newest is None else newest.text)
+        )
+        is_proper = raw is decoded.text
+        author = await self._recorder.begin(
+            task.session,
+            place.path,
+            decoded.text,
+            after,
+            "disk",
+            decoded.encoding,
+            decoded.bom,
+            changes=changes if is_proper else None,
+            kept=(known.before if is_proper else None, known.after),
+        )
+        if isinstance(author, Refusal):
+            return author
+        return _Begun(author, data, known, changes, None if is_proper else raw, worked_out.refused)
+
+    async def _read(self, place: Place, file: Resolved) -> Decoded | Refusal:
+        storage = self._state.storage
+        found = await storage.read_bytes(file)
+        decoded = found if isinstance(found, Refusal) else await storage.decode(found, file)
+        if not isinstance(found, Refusal) and not isinstance(decoded, Refusal) and place.tracked is None:
+            await self._behind.before_write(place.uri, place.path, file, found)
+        return decoded
+
+    async def _worked_out(
+        self, task: WriteTask, place: Place, decoded: Decoded, misplaced: Misplaced | None
+    ) -> _WorkedOut | WriteDone | Refusal:
+        """The texts that it is worked out from are let go with this call, but for the one that is changed."""
+        size = len(decoded.text) + len(task.content)
+        now = await aside(size, lambda: Normal(decoded.text))
+        disk = self._state.documents.disk
+        disk.seen(place.uri, now.text)
+        candidates = self._state.candidates(task.session, place.uri, task.ticket.moment, now.text)
+        proper = now
+        # Some editors end the last line when they save.
+        if misplaced is not None and misplaced.text.rstrip("\n") == now.text.rstrip("\n"):
+            taken_out = merge(misplaced.text, now.text, misplaced.without)
+            if isinstance(taken_out, Merged):
+                proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
+        plan = await aside(size, lambda: task.plan(candidates, proper.text))
+        refused: Refusal | None = None
+        match plan:
+            case EditText():
+                wanted = plan.changes
+                changes = await aside(size, lambda: proper.changes_in_raw(wanted))
+                return _WorkedOut(proper.raw, changes, plan.after if changes is wanted else None)
+            case NoChange() if proper is now:
+                task.believe(self._state.beliefs, place.uri, disk.newest(place.uri))
+                return WriteDone(saved=True)
+            case NoChange():
+                pass
+            case Conflict():
+                refused = conflict(place.requested, plan)
+            case Refusal():
+                refused = plan
+            case _:
+                assert_never(plan)
+        if refused is not None and proper is now:
+            return refused
+        return _WorkedOut(proper.raw, ChangeSet(len(proper.raw)), refused=refused)
 
     def _done(self, author: Author, place: Place) -> WriteDone:
         """On the disk there is nothing that is not saved, so that only the answer waits for the user."""
@@ -157,7 +219,7 @@ class DiskWriter:
             return unwritable
         await self._behind.before_write(place.uri, place.path, missing, None)
         after = await aside(len(text), lambda: Text.of(text))
-        author = await self._recorder.begin(session, place.path, None, text, "disk", kept=after)
+        author = await self._recorder.begin(session, place.path, None, text, "disk", kept=(None, after))
         if isinstance(author, Refusal):
             return author
         if not task.may_begin:
@@ -175,7 +237,7 @@ class DiskWriter:
             if before
             else DiskChange(_NOTHING, after, lines_changed("", changes))
         )
-        self._recorder.disk_edit(session, place.uri, author, before, changes, known)
+        self._recorder.disk_change(session, place.uri, author, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
         await self._recorder.finish(author, "done")
         return self._done(author, place)

@@ -15,6 +15,7 @@ import os
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.held import as_held
 from sidecar.core.normal import normal
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Kind, Refusal
@@ -41,6 +42,10 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
+
+HELD_TIMES = 2
+"""A text may take so many times `max_file_bytes` in memory. Python keeps one, two or four bytes for each of its characters, by the widest one,
+and every step of a write has the text."""
 
 
 class Writer:
@@ -83,6 +88,11 @@ class Writer:
             most = self._state.settings.max_file_bytes
             if size_of(content) > most:
                 return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
+            held = as_held(content)
+            if held > HELD_TIMES * most:
+                words = f"the new text takes {held} bytes in memory, and at most {HELD_TIMES * most} are allowed: a single character such as an "
+                words += "emoji makes every character of a text take four bytes"
+                return Refusal(Kind.TOO_LARGE, words, {"limit": HELD_TIMES * most})
             if not await ticket.turn():
                 return Refusal(
                     Kind.OUTCOME_UNKNOWN,

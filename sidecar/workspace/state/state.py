@@ -145,9 +145,11 @@ class State:
         copy.gone()
         self.ledgers.moved(copy)
 
-    def candidates(self, session: Session, uri: DocumentUri, moment: int) -> tuple[Candidate, ...]:
+    def candidates(
+        self, session: Session, uri: DocumentUri, moment: int, like: str | None = None
+    ) -> tuple[Candidate, ...]:
         """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
-        held then and before, when it may have read that behind us."""
+        held then and before, when it may have read that behind us. `like`: what the document says, in the compared form."""
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
         if since is None or session.may_have_read_behind(uri, since, moment):
@@ -156,7 +158,7 @@ class State:
             texts = self.documents.disk.between(
                 uri, session.behind_since(uri, since or 0, moment), moment, own, again
             )
-        return self.beliefs.candidates(session.id, uri, texts, moment)
+        return self.beliefs.candidates(session.id, uri, texts, moment, like=like)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
         """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the

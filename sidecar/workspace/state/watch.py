@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -10,6 +11,9 @@ from sidecar.core.change import Edit
 from sidecar.core.inflight import Story
 from sidecar.core.overlay import Document
 from sidecar.core.text import Rope, Text
+
+_LARGE = 64 * 1024
+"""Characters of a text of which there should not be two."""
 
 
 class News:
@@ -36,8 +40,11 @@ class Watch(Story):
         before: Text | None = None,
         edits: Sequence[Edit] = (),
         news: News | None = None,
+        sent: Sequence[str] = (),
     ) -> None:
+        """`sent`: the texts that were sent to the editor. It tells them back: what is equal is kept once."""
         super().__init__(document, expected, before, edits)
+        self._sent = [text for text in sent if len(text) > _LARGE]
         self._versions = [document.version] * len(self.edits)
         """Of the document with each of `edits`; with those received before, at most."""
         self.news = news or News()
@@ -68,5 +75,8 @@ class Watch(Story):
 
     def _on_edit(self, document: Document, edit: Edit) -> None:
         self._versions.append(document.version)
+        same = next((text for text in self._sent if text == edit.new), None)
+        if same is not None:
+            edit = replace(edit, new=same)
         self.received(edit)
         self.news.ring()
