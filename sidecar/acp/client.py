@@ -129,10 +129,13 @@ class AgentConnection:
     async def _hands_shaken(self) -> object:
         params: dict[str, object] = {
             "protocolVersion": PROTOCOL_VERSION,
-            # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`: a write that comes
-            # here is refused, one that an agent makes itself cannot be.
+            # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`, unless something else keeps it from
+            # that: a write that comes here is refused, one that an agent makes itself cannot be.
             "clientCapabilities": {
-                "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
+                "fs": {
+                    "readTextFile": self._fs,
+                    "writeTextFile": self._fs and self._read_only.is_offered_writing,
+                },
                 "terminal": self._incoming.runs_commands,
                 **self._offers.capabilities(),
             },

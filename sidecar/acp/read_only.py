@@ -40,6 +40,9 @@ class ReadOnly:
     """`_meta` of `session/new` and its kin, from the name of our server, to which its own tools may be led."""
     plugin: bool = False
     """The program that it loads for its own tools (own_tools/) refuses for it, when its environment has READ_ONLY."""
+    is_offered_writing: bool = True
+    """It is told that it may ask us to write a file, though that is refused: without being told, it would write the disk with tools of its own,
+    which nothing else keeps it from."""
 
     def mode_of(self, modes: Sequence[object]) -> str:
         """In which a session with these modes is to be; "" for any."""
@@ -50,14 +53,26 @@ READ_ONLY = "ACP_SIDECAR_READ_ONLY"
 DENIED = "your settings deny writing and commands"
 
 TABLE: tuple[ReadOnly, ...] = (
-    ReadOnly(frozenset({"claude", "claude-code", "claude-agent-acp", "claude-code-acp"}), meta=_claude),
-    ReadOnly(frozenset({"copilot", "copilot-cli"}), arguments=("--deny-tool=write", "--deny-tool=shell")),
+    ReadOnly(
+        frozenset({"claude", "claude-code", "claude-agent-acp", "claude-code-acp"}),
+        meta=_claude,
+        is_offered_writing=False,
+    ),
+    ReadOnly(
+        frozenset({"copilot", "copilot-cli"}),
+        arguments=("--deny-tool=write", "--deny-tool=shell"),
+        is_offered_writing=False,
+    ),
     # in its other modes, a model decides or nobody
-    ReadOnly(frozenset({"codex", "codex-acp"}), mode="read-only"),
-    # the one in which it asks
+    ReadOnly(frozenset({"codex", "codex-acp"}), mode="read-only", is_offered_writing=False),
+    # the one in which it asks, but for tools that its user's settings allow
     ReadOnly(frozenset({"gemini", "gemini-cli"}), mode="default"),
     # permissions in its environment count less than those that its user gave one of its agents
-    ReadOnly(frozenset({"opencode", "opencode-ai", "kilo", "kilocode", "pi", "pi-acp"}), plugin=True),
+    ReadOnly(
+        frozenset({"opencode", "opencode-ai", "kilo", "kilocode", "pi", "pi-acp"}),
+        plugin=True,
+        is_offered_writing=False,
+    ),
 )
 AS_EVER = ReadOnly()
 """For agents that are known to have the sidecar make all of their changes and run all of their commands: those are refused."""

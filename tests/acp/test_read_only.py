@@ -74,6 +74,33 @@ def telling(trace: Path, *names: str, env: dict[str, str] | None = None) -> Agen
     return command({"turns": [[{"cwd": True, "env": list(names)}]]}, trace, env)
 
 
+@pytest.mark.parametrize(
+    ("agent", "is_offered"),
+    [
+        ("claude", False),
+        ("codex", False),
+        ("copilot", False),
+        ("opencode", False),
+        ("kilo", False),
+        ("gemini", True),  # its user's settings may allow tools for good, in every mode
+        ("fast-agent", True),
+        ("somebody", True),
+    ],
+)
+async def test_writing_is_offered_only_where_nothing_else_keeps_it_from_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, is_offered: bool
+) -> None:
+    """An agent that is offered only reading writes the disk with its own tool, if it can (docs/clients.md)."""
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    trace, kept = tmp_path / "trace", {"session/new": [modes("read-only", "default")]}
+    for read_only in (False, True):
+        async with hosted(agent, command(kept, trace), read_only=read_only) as (agents, _):
+            await agents.open_session(request(agent, tmp_path))
+    offered = [params["clientCapabilities"]["fs"] for _, params in asked(trace, "initialize")]
+    both = {"readTextFile": True, "writeTextFile": True}
+    assert offered == [both, both | {"writeTextFile": is_offered}]
+
+
 @pytest.mark.parametrize("read_only", [True, False])
 async def test_by_arguments(tmp_path: Path, read_only: bool) -> None:
     async with hosted("copilot", telling(tmp_path / "trace"), read_only=read_only) as (agents, workspace):
