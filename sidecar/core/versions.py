@@ -7,8 +7,9 @@ there without another's in between is one version.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sidecar.core.merge import Conflict, Merged, merge
 
@@ -119,19 +120,42 @@ def kept(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[st
 
 
 def rejected(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[Version, ...] | None:
-    """The versions without those authors'. None if later work prevents it."""
+    """The versions without those authors'. None if later work prevents it.
+
+    Versions that follow each other go one by one, the last first; where later work prevents that, they go as the one change that they make together:
+    whoever put a line back that two of them had changed, one after the other, is not in the way of taking back both."""
     if all(whose(version.author) for version in versions):
         return ()
-    left = list(versions)
-    for i in range(len(left) - 1, -1, -1):
-        if not whose(left[i].author):
-            continue
-        after, before = left[i].text, left[i - 1].text if i else old
-        del left[i]
-        for j in range(i, len(left)):
-            match merge(after, left[j].text, before):
-                case Merged() as merged:
-                    left[j] = Version(left[j].author, merged.changes.apply(left[j].text))
-                case Conflict():
-                    return None
-    return tuple(left)
+    left = tuple(versions)
+    for first, last in reversed(list(_runs(versions, whose))):
+        rest: tuple[Version, ...] | None = left
+        for nth in reversed(range(first, last)):
+            rest = rest and _without(old, rest, nth, nth + 1)
+        rest = rest or _without(old, left, first, last)
+        if rest is None:
+            return None
+        left = rest
+    return left
+
+
+def _runs(versions: Sequence[Version], whose: AuthorFilter) -> Iterator[tuple[int, int]]:
+    """From where to where (exclusive) those authors' versions follow each other."""
+    at = 0
+    for is_theirs, run in groupby(versions, lambda version: whose(version.author)):
+        end = at + len(list(run))
+        if is_theirs:
+            yield at, end
+        at = end
+
+
+def _without(old: str, versions: Sequence[Version], first: int, last: int) -> tuple[Version, ...] | None:
+    """The versions without those from `first` to `last` (exclusive). None if later work prevents it."""
+    after, before = versions[last - 1].text, versions[first - 1].text if first else old
+    later: list[Version] = []
+    for version in versions[last:]:
+        match merge(after, version.text, before):
+            case Merged() as merged:
+                later.append(Version(version.author, merged.changes.apply(version.text)))
+            case Conflict():
+                return None
+    return (*versions[:first], *later)

@@ -1,11 +1,11 @@
-"""Versions of several stretches put together: the same as one after the other, and with a bound."""
+"""Versions of several stretches put together: the same as one after the other, and with a bound. And without some authors'."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.versions import Author, Version, on_top, together
+from sidecar.core.versions import Author, Version, on_top, rejected, together
 
 
 def version(session: str, write: int, text: str, aftermath: bool) -> Version:
@@ -57,3 +57,27 @@ def test_what_is_put_together_has_a_bound() -> None:
     assert sum(len(one.text) for one in versions) < 10_000_000
     assert versions[-1].text == old.replace("old", "new")
     assert [one.author.session for one in versions[-2:]] == ["A", "B"]
+
+
+LINE = st.sampled_from(["A", "B", "C", "D"])
+
+
+@given(st.lists(st.tuples(LINE, LINE, LINE, st.sampled_from(["put back", "left", "the user's"])), min_size=1))
+def test_who_puts_a_line_back_is_not_in_the_way_of_taking_back_what_led_there(
+    lines: list[tuple[str, str, str, str]],
+) -> None:
+    """Two agents change lines, one after the other; then somebody puts some of them back, and changes lines of their own."""
+
+    def text(of: list[str]) -> str:
+        return "".join(f"{number}{line}\n" for number, line in enumerate(of))
+
+    old = text([first for first, *_ in lines])
+    one = text([first if does == "the user's" else second for first, second, _, does in lines])
+    two = text([first if does == "the user's" else third for first, _, third, does in lines])
+    now = text([{"put back": first, "left": third}.get(does, "mine") for first, _, third, does in lines])
+    wanted = text(["mine" if does == "the user's" else first for first, _, _, does in lines])
+    mine = version("U", 3, now, aftermath=False)
+    agents = [version("A", 1, one, aftermath=False), version("B", 2, two, aftermath=False)]
+    assert rejected(old, [*agents, mine], lambda author: author.session != "U") == (
+        Version(mine.author, wanted),
+    )
