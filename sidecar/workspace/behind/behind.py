@@ -11,6 +11,7 @@ whose.py says. Files that are not open: unopened.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -45,11 +46,11 @@ from sidecar.workspace.behind.legs import (
 )
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
-from sidecar.workspace.behind.whose import Part, Whose
+from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor, Level
-from sidecar.workspace.state.acts import changed_at, now_at_most
+from sidecar.workspace.state.acts import changed_at, is_before, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
@@ -202,7 +203,7 @@ class Behind:
         passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
             start = await self._known.at_start(uri, path)
-            passed += self._passed(uri, path, last, disk, since, at)
+            passed = _with_start(self._passed(uri, path, last, disk, since, at), start, since)
             legs = await self._entering.legs(uri, path, last, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
@@ -448,3 +449,13 @@ class Behind:
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
+
+
+def _with_start(
+    passed: Sequence[tuple[str, int]], start: Known | None, since: Stat | None
+) -> list[tuple[str, int]]:
+    """What the file of an open document said when the turn began is one of the texts that it `passed`, where the two were compared before that (with
+    the stat `since`): what led there is none of the turn's."""
+    if start is None or start.text is None or since is None or not is_before(changed_at(since), start.at):
+        return list(passed)
+    return sorted([*passed, (start.text, start.at)], key=lambda one: one[1])

@@ -17,7 +17,7 @@ from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.tree_starts import Before
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whose import Known
-from sidecar.workspace.state.acts import is_before
+from sidecar.workspace.state.acts import changed_at, is_before
 from sidecar.workspace.state.sessions import Session
 
 
@@ -58,7 +58,10 @@ class KnownBefore:
         if before.state is None:
             return Known(None)
         text = _text(before.state)
-        return None if text is None else Known(text.text if exact else normal(text.text))
+        if text is None:
+            return None
+        at = 0 if before.stat is None else changed_at(before.stat)
+        return Known(text.text if exact else normal(text.text), at)
 
     async def last(
         self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None

@@ -290,7 +290,11 @@ class Reconciler:
         was, was_gone = None, tracked.saved is None and tracked.stat is None
         if was_gone and on_disk.text is not None and behind is not None:
             was = await behind.before_it_was_gone(tracked, path)
-        before, known = was if tracked.saved is None else str(tracked.saved), tracked.stat
+        before, known, since = (
+            was if tracked.saved is None else str(tracked.saved),
+            tracked.stat,
+            tracked.since,
+        )
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._is_emptied(tracked)
             return
@@ -322,7 +326,7 @@ class Reconciler:
         if behind is not None:
             saved = None if written_over is None else written_over.saved
             seen = await behind.seen(
-                tracked, path, base, on_disk.text, at, since=known, emptied=emptied, saved=saved
+                tracked, path, base, on_disk.text, at, since=since, emptied=emptied, saved=saved
             )
         start = base
         if emptied:
@@ -340,7 +344,7 @@ class Reconciler:
             else:
                 await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds, written_over)
                 if tracked.stat is None:  # the next look begins where this one did
-                    tracked.saved = tracked.kept(start)
+                    tracked.saved, tracked.since = tracked.kept(start), since
                     if emptied:
                         self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):

@@ -35,6 +35,8 @@ class Known:
     """What a file said at some time (compared form; None: there was no file)."""
 
     text: str | None
+    at: int = 0
+    """Since when (acts.py); 0: that is not known."""
 
 
 class Whose:

@@ -57,7 +57,9 @@ class Tracked:
     saved: Kept | None = None
     """The text on disk when mirror and disk were last compared; None if there is no file or it cannot be decoded."""
     stat: Stat | None = None
-    """The file's state when `saved` was read."""
+    """The file's state when `saved` was read; None: the two are to be looked at again."""
+    since: Stat | None = None
+    """The file's state when it was first found to say `saved`, also where the two are to be looked at again."""
     before_gone: Kept | None = None
     """What `saved` was when its file was last found gone."""
     user_dirty: bool = False
@@ -252,6 +254,7 @@ class Tracked:
         if text is None and self.saved is not None:
             self.before_gone = self.saved
         self.saved, self.stat = self.kept(text), stat
+        self.since = stat
 
     def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
         """The disk was read and holds `text`, which is the document's text with that number; `by_editor`: that was saved. What the document
@@ -259,6 +262,7 @@ class Tracked:
         if by_editor and self.disk is not None:
             self.disk.saved_was(self.document.uri, text)
             self.saved, self.stat = self.kept(text), stat
+            self.since = stat
             self.taken_back = [one for one in self.taken_back if one.at > number]
         else:
             self.on_disk(text, stat)
