@@ -24,7 +24,7 @@ from sidecar.core.kept_hunks import to_json
 from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import retold
-from sidecar.core.taken_back import without_gone
+from sidecar.core.taken_back import less, without_gone
 from sidecar.core.uri import from_path
 from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.journal import Store
@@ -356,8 +356,8 @@ class _Job:
         first = next((one for one in run if now != one.before), run[-1])  # those on top of it are out already
         write, before, after = first.write, run[-1].before, first.after
         if before is not None and first.before is not None and now is None and after is None:
-            moved = self._as_moved(write, first.before)
-            before = replace(moved, mode=before.mode) if before.data == first.before.data else before
+            removed = self._less_taken_back_since(write, first.before)
+            before = replace(removed, mode=before.mode) if before.data == first.before.data else before
         before = self._without_gone(run[-1].write, before)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
@@ -435,19 +435,24 @@ class _Job:
                 state = None if before is None else files.saying(state, before, self._path)
         return state
 
-    def _as_moved(self, removal: Recorded, removed: FileState) -> FileState:
-        """What a file said that was removed, less what has been taken back in it since, under the name to which it was moved: that does not come
-        back with the file."""
+    def _less_taken_back_since(self, removal: Recorded, removed: FileState) -> FileState:
+        """What a file said that was removed, less what has been taken back in it since, in a document that an editor still had of it, or under the name
+        to which it was moved: that does not come back with the file."""
         was = files.text(removed)
-        for made in self._store.moved_to(removal.id):
+        for since in (removal, *self._store.moved_to(removal.id)):
             text = was
-            for later in reversed(self._store.entries(Selection(paths=(made.path,)))):
-                if later.id <= made.id or later.state in ("failed", "undone", "rejected"):
+            for later in reversed(self._store.entries(Selection(paths=(since.path,)))):
+                if later.id <= since.id or later.state in ("failed", "undone", "rejected"):
                     continue
                 texts = self._store.texts(later.id)
-                if later.agent not in TAKES_BACK or texts.before != text or texts.after is None:
+                if (
+                    later.agent not in TAKES_BACK
+                    or text is None
+                    or texts.before is None
+                    or texts.after is None
+                ):
                     break
-                text = texts.after
+                text = less(text, texts.before, texts.after)
             if text is not None and text != was:
                 return files.saying(removed, text, self._path)
         return removed

@@ -93,6 +93,51 @@ def test_later_work_is_taken_back_while_an_open_file_is_gone(tmp_path: Path, ext
     beside(folder, editor, works, then)
 
 
+@pytest.mark.parametrize("extension", [True, False])
+@pytest.mark.parametrize("typed", ["", "mine"])
+def test_what_was_rejected_in_an_open_file_that_is_gone_does_not_come_back_with_it(
+    tmp_path: Path, typed: str, extension: bool
+) -> None:
+    """Some of a turn's work; another's is on top of the rest, and comes off first."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    first = CHANGED.replace("two", "zwei")
+    texts = [first, first.replace("FOUR", "VIER"), None]
+
+    async def works(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        text = texts.pop(0)
+        if text is None:
+            path.unlink()
+        else:
+            turn.puts("a.txt", text)
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(5)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        one, other = bench.session, await bench.another_session()
+        for session in (one, other, other):
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+        if typed:
+            editor.replaces("a.txt", "one", typed)
+        await bench.workspace.review.revert_turn(one, 1)
+        assert "VIER" in editor.text("a.txt")
+        assert "two" in editor.text("a.txt")
+        for words in ("--turn", f"{other}:1"), ("--session", other):
+            await command_line.revert_beside(bench.workspace, *words)
+            editor.sees_on_disk("a.txt")
+            await asyncio.sleep(3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == (BASE.replace("one", typed) if typed else BASE)
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
 @pytest.mark.parametrize("seconds", [2, 15])
 def test_what_the_command_line_brings_back_is_nobodys(tmp_path: Path, seconds: float) -> None:
     """Right after the turn, too: rejecting everything leaves it."""
