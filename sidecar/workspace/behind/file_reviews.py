@@ -213,8 +213,11 @@ class FileReviews:
         for change in await anyio.to_thread.run_sync(
             lambda: [c for c in renamed if os.path.lexists(c.moved_from)]
         ):
-            if await self._is_back(change) and self._changes.get(change.id) is change:
-                copy = self._changes[change.id] = replace(change, moved_from="", removal="")
+            now = await self.found(change.path)
+            if not isinstance(now, FileState):
+                continue
+            if await self._is_back(change, now) and self._changes.get(change.id) is change:
+                copy = self._changes[change.id] = replace(change, after=now, moved_from="", removal="")
                 self._moved(copy)
                 await self._store(copy)
 
@@ -299,11 +302,11 @@ class FileReviews:
         self._now[change.moved_from] = now
         return await self._put(change.path, now, None)
 
-    async def _is_back(self, change: FileChange) -> bool:
-        """Whether a renamed file is under its old name, too: as it is now, or, where nobody changed it since, with half of its text (it was
+    async def _is_back(self, change: FileChange, now: FileState) -> bool:
+        """Whether a renamed file is under its old name, too: as it is `now`, or, where nobody changed it since, with half of its text (it was
         brought back and then changed), or as it was before an agent changed it."""
-        now, there = await self.found(change.path), await self.found(change.moved_from)
-        if not isinstance(now, FileState) or not isinstance(there, FileState):
+        there = await self.found(change.moved_from)
+        if not isinstance(there, FileState):
             return False
         ours, theirs = _text(now), _text(there)
         if there == now or now != change.after or ours is None or theirs is None:
