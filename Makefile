@@ -140,7 +140,7 @@ peers:
 	elif command -v npm > /dev/null; then npm install --silent --no-audit --no-fund --no-package-lock || true; fi
 
 # SEED=n tells one run of the writes' fuzzer step by step; its runs, and then those of whole turns, come last, and a line sums each up.
-# A whole turn is told step by step by `python -m tests.turns --seed n`
+# A whole turn is told step by step by `python -m tests.turns --seed n`; the last of them are killed before and after each call of the journal
 fuzz: env-dev
 ifdef SEED
 	@$(BIN)/python -m tests.inflight.fuzz --seed $(SEED) -v
@@ -148,6 +148,7 @@ else
 	@$(call pytest,-m "not e2e and $(BY_HAND)" --hypothesis-profile=fuzz --timeout=0)
 	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
 	@$(BIN)/python -m tests.turns --jobs $(JOBS)
+	@$(BIN)/python -m tests.turns --each-call --runs 60 --jobs $(JOBS)
 endif
 
 # RUNS is full size when it is not given; SEED=n plays one run again and tells it step by step, STEPS as it was then;

@@ -18,15 +18,15 @@ Ts = TypeVarTuple("Ts")
 
 
 class Fuse:
-    """Whoever lights it is killed once the journal was called as often."""
+    """Whoever lights it is killed at that moment: there is one before each call of the journal, and one after it."""
 
     def __init__(self, kill: Callable[[], None]) -> None:
         self._kill = kill
         self._left = 0
         self._not_before = 0.0
 
-    def light(self, calls: int) -> None:
-        self._left = calls
+    def light(self, moment: int) -> None:
+        self._left = moment
 
     def waits(self) -> None:
         """The user has just saved: a sidecar that is killed before it could note that takes the save for the agent's, as it says. Not played."""
@@ -66,6 +66,8 @@ class SlowJournal(SqliteJournal):
         return await super().begin_all(entries)
 
     async def _run(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
+        if self._fuse is not None:
+            self._fuse.burns()
         done = await super()._run(work, *arguments)
         if self._fuse is not None:
             self._fuse.burns()

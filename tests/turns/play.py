@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -52,6 +52,8 @@ class Left(NamedTuple):
     """Those that the editor had open, and what they say that are unsaved: it keeps their text."""
     seen: dict[str, bytes | None]
     """What it had last seen their files say: it is not ended with the sidecar, and asks before it saves over anything newer."""
+    in_the_middle: bool
+    """The sidecar was killed at a call of the journal, and not at the end."""
 
 
 class Scripted(IdleAgents):
@@ -67,8 +69,10 @@ class Scripted(IdleAgents):
         return "end_turn"
 
 
-def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
-    report = Report(seed)
+def play(seed: int, say: Callable[[str], None] = lambda line: None, moment: int | None = None) -> Report:
+    """`moment`: in which a sidecar that is to be killed is, where there is one before and one after each call of the journal; None: as the seed says.
+    Where the first one is shut down, this is the next one."""
+    report = Report(seed, moment)
     with (
         tempfile.TemporaryDirectory(prefix="turns-") as outside,
         tempfile.TemporaryDirectory(prefix="turns-journal-", dir=quick_folder()) as journal,
@@ -93,30 +97,43 @@ class _Turn(AgentsActs, UsersActs):
 
     def whole(self) -> None:
         if self.ending.startswith("killed"):
-            left = killed.killed(self._until_killed)
-            if isinstance(left, Exception):
-                raise left
-            assert isinstance(left, Left)
-            self.world, self.sessions, self.names = left.world, left.sessions, left.names
-            self.documents, self.seen = left.documents, left.seen
-            self.report.problems += left.problems
+            self._until_killed(self.play)
         else:
             run(self.play())
         if self.ending:
             self.say(f"the sidecar was {self.ending}")
             self.random = Random(f"afterwards {self.seed}")
             self._in_a_shell()
+            if self.ending == "shut down" and self.report.moment is not None and killed.CAN:
+                self._until_killed(self.play_on)
+                self.say("the next one was killed")
             run(self.play_on())
 
-    def _until_killed(self, die: Callable[[object], NoReturn]) -> None:
-        def end() -> None:
-            documents = self._documents_left()
-            seen = {name: self.editor.model.has_seen(self.editor.uri(name)) for name in documents}
-            die(Left(self.world, self.sessions, self.report.problems, self.names, documents, seen))
+    def _until_killed(self, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Plays a part of the run. What it leaves is known afterwards."""
 
-        self.fuse = Fuse(end)
-        run(self.play())
-        end()
+        def play(die: Callable[[object], NoReturn]) -> None:
+            def end(*, in_the_middle: bool) -> None:
+                if self.attached:
+                    self.documents = self._documents_left()
+                    self.seen = {
+                        name: self.editor.model.has_seen(self.editor.uri(name)) for name in self.documents
+                    }
+                here = self.world, self.sessions, self.report.problems, self.names
+                die(Left(*here, self.documents, self.seen, in_the_middle))
+
+            self.fuse = Fuse(partial(end, in_the_middle=True))
+            run(part())
+            end(in_the_middle=False)
+
+        left = killed.killed(play)
+        if isinstance(left, Exception):
+            raise left
+        assert isinstance(left, Left)
+        self.world, self.sessions, self.names = left.world, left.sessions, left.names
+        self.documents, self.seen = left.documents, left.seen
+        self.report.problems = left.problems
+        self.report.in_the_middle = left.in_the_middle
 
     async def play(self) -> None:
         random = self.random
@@ -128,6 +145,7 @@ class _Turn(AgentsActs, UsersActs):
             self.bench = bench
             bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
             self.editor.attach(bench.workspace.apply)
+            self.attached = True
             for _ in range(random.randrange(3)):
                 self._opens_or_closes()
             await asyncio.sleep(1)
@@ -156,8 +174,10 @@ class _Turn(AgentsActs, UsersActs):
 
     async def play_on(self) -> None:
         """Another sidecar goes on with the journal."""
+        self.attached = False
         self.editor = FakeEditor(VSCODE, self.folder, custom=self.random.random() < 0.7)
-        journal = SlowJournal(self.journal, 0)
+        journal = SlowJournal(self.journal, 0, self.fuse)
+        self._light(25)
         for sentence in await at_start(journal):
             self.say(f"told: {sentence.words}")
         await sweep_at_start(journal)
@@ -205,11 +225,12 @@ class _Turn(AgentsActs, UsersActs):
                 self.editor.model.saw(buffer.uri, self.seen.get(name))
             self.say(f"the editor has {buffer.uri} open again: {text!r}, unsaved: {buffer.dirty}")
             self.editor.model.opened(buffer)
+        self.attached = True
 
-    def _light(self, calls: int) -> None:
-        """From now on, the sidecar is killed after one of so many calls of the journal."""
+    def _light(self, at_most: int) -> None:
+        """From now on, the sidecar is killed before or after one of so many calls of the journal."""
         if self.fuse is not None:
-            self.fuse.light(Random(f"fuse {self.seed}").randrange(1, calls))
+            self.fuse.light(self.report.moment or Random(f"fuse {self.seed}").randrange(1, 2 * at_most))
 
     async def _look_what_is_there(self) -> None:
         await asyncio.sleep(15)

@@ -22,17 +22,26 @@ LINES = 9
 @dataclass(slots=True)
 class Report:
     seed: int
+    moment: int | None = None
+    """In which a sidecar was to be killed (see `play`); None: as the seed says."""
+    in_the_middle: bool = False
+    """It was: there were as many."""
     problems: list[str] = field(default_factory=list[str])
     refused: bool = False
     """The command line said that it could not take back everything, whatever the order; the review was to."""
 
     def __str__(self) -> str:
-        return f"seed {self.seed}: " + ("; ".join(self.problems) or "nothing wrong")
+        killed = "" if self.moment is None else f", killed at moment {self.moment}"
+        return f"seed {self.seed}{killed}: " + ("; ".join(self.problems) or "nothing wrong")
 
 
 Ending = Literal["", "shut down", "killed in a turn", "killed taking back"]
 ENDINGS: tuple[Ending, ...] = ("", "", "", "shut down", "killed in a turn", "killed taking back")
 """How a sidecar ends before everything is taken back; "": it does not."""
+
+
+def ending_of(seed: int) -> Ending:
+    return Random(f"ending {seed}").choice(ENDINGS)
 
 
 class Scene:
@@ -50,10 +59,12 @@ class Scene:
         self.bench: Bench
         self.journal = journal
         self.command_line = CommandLine(journal, say)
-        self.ending = Random(f"ending {seed}").choice(ENDINGS)
+        self.ending = ending_of(seed)
         if self.ending.startswith("killed") and not killed.CAN:
             self.ending = "shut down"
         self.fuse: Fuse | None = None
+        self.attached = False
+        """The editor has its documents, and has told a sidecar of them."""
         self.documents: dict[str, str | None] = {}
         self.seen: dict[str, bytes | None] = {}
         self.makes_anew = Random(f"anew {seed}").random() < 0.5

@@ -5,7 +5,6 @@ to find.
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,8 +15,9 @@ from sidecar.recovery.cut_off import Look
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.keeper import Keeper
 from tests.turns import killed
+from tests.turns.each_call import at_each_call
 from tests.turns.play import play
-from tests.turns.scene import ENDINGS
+from tests.turns.scene import ENDINGS, ending_of
 from tests.turns.world import World
 
 can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked here")
@@ -39,7 +39,7 @@ def test_a_whole_turn_is_taken_back(seed: int) -> None:
 def test_the_seeds_go_through_every_end() -> None:
     assert set(SEEDS) == set(ENDINGS)
     for ending, some in SEEDS.items():
-        assert {Random(f"ending {seed}").choice(ENDINGS) for seed in some} == {ending}
+        assert set(map(ending_of, some)) == {ending}
 
 
 async def nothing(*_: object, **__: object) -> str:
@@ -62,6 +62,29 @@ def test_the_oracle_sees_what_is_not_put_back(
     """At each door, and after each end of a sidecar."""
     monkeypatch.setattr(where, name, defect)
     assert any(play(seed).problems for seed in seeds)
+
+
+@can_kill
+def test_it_is_killed_at_each_call() -> None:
+    reports = list(at_each_call(6))
+    assert not any(report.problems for report in reports)
+    assert sum(report.in_the_middle for report in reports) == len(reports) - 1 > 10
+
+
+@can_kill
+def test_a_kill_between_two_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that replaces others is to be stored before they are forgotten."""
+
+    async def forgets_first(self: Any) -> None:
+        self._to_tell.clear()
+        entered, self._entered = self._entered, []
+        dropped, self._dropped = self._dropped, []
+        await self._journal.forget_ledger(*dropped)
+        for change in entered:
+            await self._store(change)
+
+    monkeypatch.setattr(FileReviews, "_tell", forgets_first)
+    assert any(report.problems for report in at_each_call(21, first=50))
 
 
 def test_the_oracle_knows_the_users_from_the_agents(tmp_path: Path) -> None:
