@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
@@ -24,6 +25,7 @@ class Fuse:
         self._kill = kill
         self._left = 0
         self._not_before = 0.0
+        self._held = 0
 
     def light(self, moment: int) -> None:
         self._left = moment
@@ -31,6 +33,16 @@ class Fuse:
     def waits(self) -> None:
         """The user has just saved: a sidecar that is killed before it could note that takes the save for the agent's, as it says. Not played."""
         self._not_before = asyncio.get_running_loop().time() + NOTED_SECONDS
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """An agent has told of its first act: of a sidecar that is killed before it could note that, nobody knows that the agent did anything, and
+        what changed is nobody's. Not played."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
 
     def burns(self) -> None:
         if self._left > 1 or (self._left and self._may_kill()):
@@ -40,6 +52,8 @@ class Fuse:
 
     def _may_kill(self) -> bool:
         """A command line has no loop."""
+        if self._held:
+            return False
         try:
             return asyncio.get_running_loop().time() >= self._not_before
         except RuntimeError:
@@ -64,6 +78,10 @@ class SlowJournal(SqliteJournal):
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
         await asyncio.sleep(self._seconds)
         return await super().begin_all(entries)
+
+    async def turn_acted(self, session: str) -> None:
+        with nullcontext() if self._fuse is None else self._fuse.held():
+            await super().turn_acted(session)
 
     async def _run(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
         if self._fuse is not None:
