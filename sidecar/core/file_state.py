@@ -21,6 +21,10 @@ class FileState:
         return self.kind == "link"
 
 
+States = tuple[FileState | None, FileState | None]
+"""What was under a name before a change of it, and what is after it."""
+
+
 def link(target: str) -> FileState:
     """A symbolic link that leads to `target`, as it is written there."""
     return FileState(target.encode("utf-8", "surrogateescape"), 0, "link")

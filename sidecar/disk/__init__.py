@@ -10,6 +10,7 @@ and saves atomically.
     remove.py    remove(resolved, expected)
     made_folders.py  the folders that are made for a file, and go with it
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
+    states.py    text_of(state), less_gone(state, …): what is under a name as text, and as it would be without writes that were taken back
     metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
     git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
     file_table.py  FileTable: the stats of many files in few bytes

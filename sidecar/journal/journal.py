@@ -14,7 +14,7 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 import anyio.to_thread
 
-from sidecar.core.file_state import FileState
+from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
 from sidecar.core.text import Text
@@ -151,8 +151,8 @@ class SqliteJournal:
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         return await self._try(self._store.removal, path)
 
-    async def texts_gone(self, entry_id: str) -> Sequence[Texts]:
-        return await self._try(self._store.texts_gone, entry_id) or ()
+    async def gone_before(self, entry_id: str) -> Sequence[tuple[Texts, States | None]]:
+        return await self._try(self._store.gone_before, entry_id) or ()
 
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:
         return await self._try(self._store.paths, entry_ids) or []

@@ -17,7 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self, TypeVar
 
-from sidecar.core.file_state import FileState
+from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.retold import Picked, Told
@@ -232,7 +232,7 @@ class Store:
 
         return self._do(work)
 
-    def states(self, entry_id: str) -> tuple[FileState | None, FileState | None] | None:
+    def states(self, entry_id: str) -> States | None:
         """What was and is under a write's path as a whole; None where its texts say all of it."""
         return self._do(lambda db: writing.states(db.connection, entry_id))
 
@@ -267,13 +267,12 @@ class Store:
         since = takewhile(lambda one: one.agent not in TAKES_BACK, older)
         return [one for one in since if one.path == write.path and one.state in ("undone", "rejected")]
 
-    def texts_gone(self, entry_id: str) -> list[Texts]:
-        """What those did to its text, newest first; not what a text does not say all of."""
+    def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
+        """What those did, newest first."""
         return [
-            self.texts(one.id)
+            (self.texts(one.id), self.states(one.id))
             for write in self._these([entry_id])
             for one in self.gone(write)
-            if self.states(one.id) is None
         ]
 
     def moved_to(self, entry_id: str) -> list[Recorded]:

@@ -44,6 +44,7 @@ from sidecar.disk import (
 )
 from sidecar.disk.codec import TextEncoding
 from sidecar.disk.folder_files import Entries
+from sidecar.disk.states import saying, text_of
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed, author_of
 from sidecar.journal.turns import BYTES, CutOff, FolderStart, SavedOver, Written
@@ -321,7 +322,7 @@ def _last_written(written: Written, now: FileState | Refusal | None, mode: int) 
     if written.states is not None:
         before, after = written.states
         return before if written.unsaved and now == before else after
-    says = None if isinstance(now, Refusal) else files.text(now)
+    says = None if isinstance(now, Refusal) else text_of(now)
     text = says if any(_is_same(one, says) for one in written.unsaved) else written.after
     return None if text is None else _encoded(text, written.entry.encoding, written.entry.bom, mode)
 
@@ -329,11 +330,11 @@ def _last_written(written: Written, now: FileState | Refusal | None, mode: int) 
 def _with_save(before: FileState | None, save: SavedOver, path: str) -> FileState | None:
     """What the user saved on top of changes that were being counted when the sidecar ended is theirs: as if it had been there before what the journal
     does not have of these."""
-    text = files.text(before)
+    text = text_of(before)
     merged = None if text is None else merge(save.over, normal(text), save.text)
     if before is None or text is None or not isinstance(merged, Merged):
         return before
-    return files.saying(before, Normal(text).changes_in_raw(merged.changes).apply(text), path)
+    return saying(before, Normal(text).changes_in_raw(merged.changes).apply(text), path)
 
 
 def _encoded(text: str, encoding: str, bom: bytes, mode: int) -> FileState | Refusal:

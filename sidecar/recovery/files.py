@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from sidecar import disk
-from sidecar.core.file_state import FileState
 from sidecar.core.policy import Access
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots
@@ -49,21 +47,6 @@ def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
         return data
     decoded = disk.decode(data, file.requested)
     return decoded if isinstance(decoded, Refusal) else (data, decoded)
-
-
-def text(state: FileState | None) -> str | None:
-    """The text that is there, raw; None: there is no file, or no text in it."""
-    decoded = None if state is None or state.is_link else disk.decode(state.data)
-    return decoded.text if isinstance(decoded, Decoded) else None
-
-
-def saying(state: FileState, text: str, path: str) -> FileState:
-    """The file of that state with another text (raw), encoded alike; as it is if it is no text, or that text cannot be encoded so."""
-    decoded = disk.decode(state.data)
-    if isinstance(decoded, Refusal):
-        return state
-    data = disk.encode(text, decoded.encoding, decoded.bom, path)
-    return state if isinstance(data, Refusal) else replace(state, data=data)
 
 
 def folder_of(root: str, path: str) -> str:

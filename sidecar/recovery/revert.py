@@ -27,6 +27,7 @@ from sidecar.core.retold import retold
 from sidecar.core.taken_back import less, without_gone
 from sidecar.core.uri import from_path
 from sidecar.disk import Decoded, Missing, Resolved
+from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal import Store
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
 from sidecar.journal.selecting import Selection
@@ -325,7 +326,7 @@ class _Job:
         ]
         if not open_ones or self._store.load_ledger(from_path(self._path)) is not None:
             return
-        now = files.text(self._now())
+        now = text_of(self._now())
         hunks = None if now is None else retold(self._store.told(self._path), now)
         if now is not None and hunks:
             self._store.save_ledger(from_path(self._path), now, to_json(hunks))
@@ -366,9 +367,7 @@ class _Job:
         if now is not None and after is None and self._is_back(write):
             older = run[run.index(first) + 1 :]
             return (yield from self._put_whole(older)) if older else Outcome.ALREADY
-        if now != after and not (
-            before is None and self._is_as_made(write, files.text(after), files.text(now))
-        ):
+        if now != after and not (before is None and self._is_as_made(write, text_of(after), text_of(now))):
             return self._done(Outcome.STANDS, "it is not what the agent left there any more")
         if not self._dry_run:
             entry = Entry(
@@ -426,19 +425,13 @@ class _Job:
 
     def _without_gone(self, write: Recorded, state: FileState | None) -> FileState | None:
         """What the write found, less what had been done there before and is taken back by now. None: nothing would be there without that."""
-        for older in self._gone(write):
-            text, states = files.text(state), self._store.states(older.id)
-            if states is not None:
-                state = _less(state, *states)
-            elif state is not None and text is not None:
-                before, _ = without_gone((text, None), [self._store.texts(older.id)])
-                state = None if before is None else files.saying(state, before, self._path)
-        return state
+        gone = [(self._store.texts(one.id), self._store.states(one.id)) for one in self._gone(write)]
+        return less_gone(state, gone, self._path)
 
     def _less_taken_back_since(self, removal: Recorded, removed: FileState) -> FileState:
         """What a file said that was removed, less what has been taken back in it since, in a document that an editor still had of it, or under the name
         to which it was moved: that does not come back with the file."""
-        was = files.text(removed)
+        was = text_of(removed)
         for since in (removal, *self._store.moved_to(removal.id)):
             text = was
             for later in reversed(self._store.entries(Selection(paths=(since.path,)))):
@@ -454,7 +447,7 @@ class _Job:
                     break
                 text = less(text, texts.before, texts.after)
             if text is not None and text != was:
-                return files.saying(removed, text, self._path)
+                return saying(removed, text, self._path)
         return removed
 
     def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
@@ -536,15 +529,6 @@ class _Job:
     ) -> Reverted:
         ids = tuple(write.id for write in self._writes)
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
-
-
-def _less(now: FileState | None, before: FileState | None, after: FileState | None) -> FileState | None:
-    """`now` without what led from `before` to `after`, where that is the last that was done there."""
-    if now == after:
-        return before
-    if now is None or before is None or after is None or before.data != after.data or now.mode != after.mode:
-        return now
-    return replace(now, mode=before.mode)
 
 
 def _has_removed(write: Recorded) -> bool:

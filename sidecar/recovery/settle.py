@@ -21,6 +21,7 @@ from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Missing, Resolved
+from sidecar.disk.states import text_of
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import EntryState, JournalFailed, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
@@ -104,7 +105,7 @@ def _whole(one: Interrupted, before: FileState | None, after: FileState | None) 
     if one.found_whole is not None:
         now = one.found_whole[0]
     elif one.later:  # which was one of the text alone
-        return _compared(entry, Texts(files.text(before), files.text(after)), one.found)
+        return _compared(entry, Texts(text_of(before), text_of(after)), one.found)
     else:
         now = disk.found(files.folder_of(entry.root, entry.path), entry.path, at_most=files.AT_MOST)
     if isinstance(now, Refusal):

@@ -507,3 +507,24 @@ async def test_what_was_taken_back_in_a_file_that_is_gone_does_not_come_back_wit
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
     assert path.read_text() == mine(FIRST if became == "done" else BASE)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["other\n", ""])
+async def test_a_file_that_is_gone_does_not_come_back_once_it_was_taken_back_that_it_was_made(
+    tmp_path: Path, journal: Path, text: str
+) -> None:
+    """The first made it, the second removed it. By the time that the removal is rejected, there would be no file without it."""
+    folder = tmp_path.resolve()
+    path, made = folder / "made" / "a.txt", FileState(text.encode(), 0o644)
+    with Store(journal) as store:
+        as_a_whole = {} if text else {"states": (None, made)}
+        first = entry(None, text or None, str(path), root=str(folder), session="first", **as_a_whole)
+        removal = entry(text, None, str(path), root=str(folder), session="second", states=(made, None))
+        written, removed = store.begin(first), store.begin(removal)
+        store.finish_all([written, removed], "done")
+        store.finish(written, "undone")
+    async with on_the_journal(folder, journal) as bench:
+        bench.workspace.review.files.enter(str(path), made, None, Author("second", 1, removed))
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert not await bench.workspace.review.listed(Selector())
+    assert not path.parent.exists()

@@ -338,7 +338,7 @@ class MemoryJournal:
     async def removal(self, path: str) -> None:
         return None
 
-    async def texts_gone(self, entry_id: str) -> list[Texts]:
+    async def gone_before(self, entry_id: str) -> list[tuple[Texts, None]]:
         return []
 
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:

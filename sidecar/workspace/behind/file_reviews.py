@@ -21,10 +21,8 @@ from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.taken_back import without_gone
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.disk import decode
-from sidecar.disk.codec import Decoded
+from sidecar.disk.states import less_gone, text_of
 from sidecar.journal.entry import author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
@@ -69,12 +67,12 @@ class FileChange:
     @property
     def old_text(self) -> str | None:
         """The text that was under the path; None: there was nothing, or no text. Raw."""
-        return _text(self.before)
+        return text_of(self.before)
 
     @property
     def new_text(self) -> str | None:
         """The same of what is there now."""
-        return _text(self.after)
+        return text_of(self.after)
 
     @property
     def kind(self) -> str:
@@ -276,6 +274,8 @@ class FileReviews:
             why = await self._move_back(change)
         elif change.kind == "mode":
             why = await self._put_mode(change)
+        elif change.before == change.after:  # it was a change of what is taken back by now
+            why = ""
         else:
             why = await self._put(change.path, change.after, change.before)
         if not why:
@@ -285,13 +285,10 @@ class FileReviews:
 
     async def _without_gone(self, change: FileChange) -> FileChange:
         """What was taken back in the file while it was gone does not come back with it."""
-        before, gone = change.before, await self._journal.texts_gone(change.author.write)
-        was = None if before is None or before.is_link or change.after is not None else decode(before.data)
-        if before is None or not isinstance(was, Decoded) or not gone:
+        if change.before is None or change.after is not None:
             return change
-        text, _ = without_gone((was.text, None), gone)
-        data = before.data if text is None else disk.encode(text, was.encoding, was.bom)
-        return change if isinstance(data, Refusal) else replace(change, before=replace(before, data=data))
+        gone = await self._journal.gone_before(change.author.write)
+        return replace(change, before=less_gone(change.before, gone, change.path))
 
     async def _move_back(self, change: FileChange) -> str:
         now = await self.found(change.path)
@@ -308,7 +305,7 @@ class FileReviews:
         there = await self.found(change.moved_from)
         if not isinstance(there, FileState):
             return False
-        ours, theirs = _text(now), _text(there)
+        ours, theirs = text_of(now), text_of(there)
         if there == now or now != change.after or ours is None or theirs is None:
             return there == now
         if await aside(len(ours) + len(theirs), lambda: _has_half_of(theirs, ours)):
@@ -409,11 +406,6 @@ class FileReviews:
 def _name(change: FileChange) -> str:
     """Under which the journal keeps it."""
     return f"{KEPT}{change.id}:{change.uri}"
-
-
-def _text(state: FileState | None) -> str | None:
-    decoded = None if state is None or state.is_link else decode(state.data)
-    return decoded.text if isinstance(decoded, Decoded) else None
 
 
 def _has_half_of(text: str, wanted: str) -> bool:

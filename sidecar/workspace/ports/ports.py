@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from sidecar.config import AgentCommand
 from sidecar.core.coordinates import Coordinates, TextEdit
-from sidecar.core.file_state import FileState
+from sidecar.core.file_state import FileState, States
 from sidecar.core.json_types import Json
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
@@ -511,8 +511,9 @@ class Journal(Protocol):
         file. Never raises."""
         ...
 
-    async def texts_gone(self, entry_id: str) -> Sequence[Texts]:
-        """What the entries of its file before it did to the text that were taken back after it was made, newest first. Never raises."""
+    async def gone_before(self, entry_id: str) -> Sequence[tuple[Texts, States | None]]:
+        """What the entries of its file before it did that were taken back after it was made, newest first: their texts and, where these do not say
+        all of it, what was there as a whole. Never raises."""
         ...
 
     async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:

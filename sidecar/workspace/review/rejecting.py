@@ -150,6 +150,7 @@ class Rejecter:
             (number, entry(path, None, None, "disk", states=(now, wanted)))
             for number in free
             for path, now, wanted in states[number]
+            if now != wanted
         ]
         try:
             ids = await self._journal.begin_all([one for _, one in entries]) if entries else []
