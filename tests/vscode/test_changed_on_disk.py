@@ -141,6 +141,27 @@ def test_a_cursor_that_is_moved_while_the_disks_text_is_taken_stays_there(
     window.until_text(dirty, "mine one\ntwo!\nthree\nfour\n")
 
 
+def test_a_document_that_is_closed_without_a_save_while_the_disks_text_is_taken(
+    window: Window, dirty: Path
+) -> None:
+    """What the user throws away in that moment does not come back."""
+    window.js("""
+    const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
+      if (contentChanges.length > 0) {
+        told.dispose();
+        void vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+      }
+    });
+    """)
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.settle()
+    eventually(lambda: not window.tabs(), "it is closed", otherwise=lambda: str(window.tabs()))
+    window.open(dirty)
+    assert window.text(dirty) == NEWER
+    window.until_dirty(dirty, False)
+
+
 @pytest.mark.parametrize("key", ["", "k"])
 def test_a_file_that_changes_again_while_its_text_is_taken(window: Window, dirty: Path, key: str) -> None:
     """What the user has typed is not made of the older text: it is on top of the newer one in the end."""

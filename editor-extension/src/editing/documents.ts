@@ -13,13 +13,7 @@ export function openDocument(uri: string): vscode.TextDocument | undefined {
  * the next key; its tab knows better.
  */
 export function isUnsaved(document: vscode.TextDocument): boolean {
-  const name = document.uri.toString();
-  return (
-    document.isDirty ||
-    vscode.window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .some((tab) => tab.isDirty && tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === name)
-  );
+  return document.isDirty || tabsOf(document.uri).some((tab) => tab.isDirty);
 }
 
 /** Whether this document is the one that workbench commands without an argument would act on. */
@@ -31,4 +25,15 @@ export function isActive(document: vscode.TextDocument): boolean {
     tab?.input instanceof vscode.TabInputText &&
     tab.input.uri.toString() === document.uri.toString()
   );
+}
+
+/** The tabs that show it as text. */
+export function tabsOf(uri: vscode.Uri): readonly vscode.Tab[] {
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => isText(input) && input.uri.toString() === uri.toString());
+}
+
+export function isText(input: unknown): input is vscode.TabInputText {
+  return input instanceof vscode.TabInputText;
 }

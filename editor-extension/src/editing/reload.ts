@@ -9,7 +9,7 @@
 
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
-import { isActive, isUnsaved, openDocument } from "./documents";
+import { isActive, isUnsaved, openDocument, tabsOf } from "./documents";
 import { carried, pulled, pushed, typedOn, type Place } from "./caret";
 import { offsetAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
@@ -173,6 +173,9 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         return undefined;
       }
       for (let version = -1; version !== document.version; ) {
+        if (tabsOf(document.uri).length === 0) {
+          return undefined; // closed, and the user has decided what becomes of the unsaved text
+        }
         version = document.version;
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };

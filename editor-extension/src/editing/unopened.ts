@@ -6,7 +6,7 @@
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
-import { openDocument } from "./documents";
+import { isText, openDocument, tabsOf } from "./documents";
 
 type Handle = NonNullable<NonNullable<Middleware["workspace"]>["handleApplyEdit"]>;
 const NEVER = new vscode.CancellationTokenSource().token;
@@ -109,16 +109,6 @@ export class Unopened implements vscode.Disposable {
       await this.closeUnseen();
     }
   }
-}
-
-function tabsOf(uri: vscode.Uri): readonly vscode.Tab[] {
-  return vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter(({ input }) => isText(input) && input.uri.toString() === uri.toString());
-}
-
-function isText(input: unknown): input is vscode.TabInputText {
-  return input instanceof vscode.TabInputText;
 }
 
 /** A tab that somebody opens is clean at first, a preview, or active. But a tab in an empty group is always active. */
