@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.moving import Moving
+from sidecar.core.split import split
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
@@ -525,7 +526,7 @@ def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
 
 
 def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
-    """The hunk's text before, on and after the lines of `edit`. Work by several authors is never split."""
+    """The hunk's text before, on and after the lines of `edit`. Here, work by several authors is not divided."""
     if len(hunk.versions) > 1:
         return "", hunk.text, ""
     start, end = _cut(hunk, edit)
@@ -564,12 +565,12 @@ def _isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, l
 def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. The edited line stands for a replaced one that
     has no end, as it would run into it."""
+    if len(hunk.versions) > 1:
+        return _without_lines_of_several(hunk, edit, new_id)
     left, middle, right = _parts(hunk, edit)
     shift = len(edit.new) - (edit.end - edit.start)
     if not left and not right:
-        deleted = (
-            not edit.new and edit.start <= hunk.start and hunk.end <= edit.end and len(hunk.versions) == 1
-        )
+        deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end
         # Only the agent's new text is gone; its removal is still its own change.
         return (
             [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
@@ -587,6 +588,22 @@ def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
                 new_id() if left else hunk.id, start, start + len(right), last, (Version(hunk.author, right),)
             )
         )
+    return rest
+
+
+def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
+    """The same for a hunk of several versions. What cannot be divided goes as one."""
+    start, end = _cut(hunk, edit)
+    at_start = split(hunk.old, hunk.versions, start)
+    at_end = at_start and split(*at_start[1], end - start)
+    if at_start is None or at_end is None:
+        return []
+    left, right = at_start[0], at_end[1]
+    behind = hunk.start + end + edit.growth
+    rest = [Hunk(hunk.id, hunk.start, hunk.start + start, *left)] if left.versions else []
+    if right.versions:
+        number = new_id() if rest else hunk.id
+        rest.append(Hunk(number, behind, behind + len(hunk.text) - end, *right))
     return rest
 
 

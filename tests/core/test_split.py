@@ -1,0 +1,83 @@
+"""Lines that several authors changed, divided into two stretches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.change import Edit
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Ledger
+from sidecar.core.split import Part, split
+from sidecar.core.text import Text
+from sidecar.core.versions import Author, Version
+
+FIRST, SECOND = Author("s", 1, "w1"), Author("s", 2, "w2")
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=6).map("".join)
+
+
+def versions(*texts: str) -> tuple[Version, ...]:
+    return tuple(Version(author, text) for author, text in zip((FIRST, SECOND), texts, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("old", "texts", "at", "first", "second"),
+    [
+        ("", ("b\n", "a\nb\n"), 2, ("", [("w2", "a\n")]), ("", [("w1", "b\n")])),
+        ("x\ny\n", ("X\ny\n", "X\nY\n"), 2, ("x\n", [("w1", "X\n")]), ("y\n", [("w2", "Y\n")])),
+        (
+            "x\ny\n",
+            ("1\n2\n", "1\n3\n"),
+            2,
+            ("x\ny\n", [("w1", "1\n")]),
+            ("", [("w1", "2\n"), ("w2", "3\n")]),
+        ),
+        ("x\n", ("x\ny\n", "x\ny\nz\n"), 2, ("x\n", []), ("", [("w1", "y\n"), ("w2", "y\nz\n")])),
+    ],
+    ids=["put before it", "a line each", "replaced together", "untouched"],
+)
+def test_each_stretch_has_what_was_done_in_it(
+    old: str, texts: tuple[str, ...], at: int, first: object, second: object
+) -> None:
+    parts = split(old, versions(*texts), at)
+    assert parts is not None
+    assert [(p.old, [(v.author.write, v.text) for v in p.versions]) for p in parts] == [first, second]
+
+
+def test_a_line_that_began_in_the_middle_of_another_is_not_divided() -> None:
+    assert split("xy\n", versions("xy z\n", "x\ny z\n"), 2) is None
+
+
+@given(LINES, LINES, LINES, st.data())
+def test_the_stretches_are_the_whole(old: str, one: str, two: str, data: st.DataObject) -> None:
+    starts = [0, *(i + 1 for i, char in enumerate(two) if char == "\n")]
+    parts = split(old, versions(one, two), data.draw(st.sampled_from(starts)))
+    if parts is None:
+        return
+
+    def said(part: Part, author: str) -> str:
+        """After that author's version."""
+        return ([part.old, *(v.text for v in part.versions if v.author.write <= author)])[-1]
+
+    for author, text in (("w0", old), ("w1", one), ("w2", two)):
+        assert "".join(said(part, author) for part in parts) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [(1, ["b0\n", "a2\nb1\n"]), (2, ["b0\n", "a1\n", "b1\n"]), (3, ["b0\n", "a1\na2\n"])],
+    ids=["first", "in the middle", "last"],
+)
+def test_only_the_line_in_which_somebody_types_leaves_the_review(line: int, left: list[str]) -> None:
+    """What a second turn put between the lines of a first one is one hunk with the line behind it."""
+    ledger, now = Ledger(), "top\nend\n"
+    for text, author in (("top\nb0\nb1\nend\n", FIRST), ("top\nb0\na1\na2\nb1\nend\n", SECOND)):
+        ledger.agent_edit(Text.of(now), diff(now, text), Text.of(text), author)
+        now = text
+    assert [hunk.text for hunk in ledger.hunks] == ["b0\n", "a1\na2\nb1\n"]
+    at = len("top\nb0\n") + 3 * line - 1
+    typed = f"{now[:at]}!{now[at:]}"
+    ledger.user_edit(Edit(at, at, "!"), len(typed), lambda: Text.of(typed))
+    assert [hunk.text for hunk in ledger.hunks] == left
+    assert ledger.base(typed) == f"top\n{now[at - 2 : at]}!\nend\n"
