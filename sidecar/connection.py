@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 import anyio
 
@@ -35,6 +36,7 @@ from sidecar.lsp.commands import Commands, prompt_text
 from sidecar.lsp.conflicts import ConflictFeatures
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
+from sidecar.lsp.message_buttons import Button
 from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.session_commands import SessionCommands
@@ -59,6 +61,9 @@ from sidecar.workspace.service import Workspace
 from sidecar.workspace.state.storage import Storage
 
 log = logging.getLogger(__name__)
+
+
+UNDO = "Undo this turn"
 
 
 class Connection:
@@ -151,13 +156,30 @@ class Connection:
         if problems:
             editor.show("warning", "acp-sidecar settings: " + "; ".join(problems))
         self._journal.tell = lambda sentence: editor.show("warning", sentence)
-        for words, path in await at_start(self._journal):
-            editor.show("warning", words, None if path is None else Opens.change(from_path(path)))
+        restored = anyio.Event()
+        for words, path, turn in await at_start(self._journal):
+            opens = None if path is None else Opens.change(from_path(path))
+            undo = [] if turn is None else [Button(UNDO, partial(self._undo, editor, restored, *turn))]
+            editor.show("warning", words, opens, *undo)
         if self._workspace is not None:
-            self._tasks.start_soon(self._workspace.restore_reviews)
+            self._tasks.start_soon(self._restore, self._workspace, restored)
         self._tasks.start_soon(sweep_at_start, self._journal)
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
+
+    async def _restore(self, workspace: Workspace, restored: anyio.Event) -> None:
+        await workspace.restore_reviews()
+        restored.set()
+
+    async def _undo(self, editor: LspEditor, restored: anyio.Event, session_id: str, turn: int) -> None:
+        """The user pressed the button: as the same one in the panel. What they did since stays."""
+        await restored.wait()
+        result = await self.revert_turn(session_id, turn)
+        if result.impossible:
+            why = result.impossible[0]["reason"]
+            editor.show("warning", f"{len(result.impossible)} changes could not be taken back: {why}.")
+        else:
+            editor.show("info", f"The turn was undone ({len(result.done)} changes).")
 
     def opaque(self, client_uri: str, dirty: bool) -> None:
         if self._workspace is not None:

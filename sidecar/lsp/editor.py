@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Protocol, TypeVar, cast
 
 import msgspec
@@ -18,7 +19,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.json_types import Json
 from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
-from sidecar.lsp.message_buttons import MessageButtons
+from sidecar.lsp.message_buttons import Button, MessageButtons
 from sidecar.lsp.progress import NoProgress, ProgressBoard
 from sidecar.lsp.questions import Place, Questions
 from sidecar.lsp.service import TaskStarter
@@ -76,7 +77,7 @@ class LspEditor:
         }
         self.progresses = ProgressBoard(wire, tasks)
         self.questions = Questions(wire, lambda: self._capabilities, self.show_document)
-        self._buttons = MessageButtons(wire, tasks, self.show_document)
+        self._buttons = MessageButtons(wire, tasks)
 
     @property
     def capabilities(self) -> EditorCapabilities:
@@ -144,14 +145,14 @@ class LspEditor:
         self._updates.flush()  # what the agent said before it asked is read before the question
         return await self.questions.ask(question)
 
-    def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
+    def show(self, level: Level, message: str, opens: Opens | None = None, *also: Button) -> None:
+        """`also`: buttons besides."""
         told, can = _told(level, message), self._capabilities
-        if (
-            opens is not None
-            and can.message_buttons
-            and can.show_document
-            and self._buttons.show(told, opens)
-        ):
+        buttons = list(also)
+        if opens is not None and can.show_document:
+            shows = partial(self.show_document, opens.uri, take_focus=True, line=opens.line)
+            buttons.insert(0, Button(opens.label, shows))
+        if buttons and can.message_buttons and self._buttons.show(told, buttons):
             return
         self._wire.notify("window/showMessage", told)
 

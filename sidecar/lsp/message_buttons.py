@@ -1,50 +1,53 @@
-"""MessageButtons: messages with a button that opens what they tell of, for clients that show such beside the text (`client.messageButtons`).
+"""MessageButtons: messages with buttons that open what they tell of, or take it back, for clients that show such beside the text
+(`client.messageButtons`).
 
 A `window/showMessageRequest` may also be a prompt that takes the keys of who types (Neovim, Emacs). To these the words alone are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Protocol, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from sidecar.core.json_types import Json
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports.ports import EditorGone, EditorRefused, Opens
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 MOST = 16
 """Messages whose buttons wait to be pressed; further ones have none."""
 
 
-class ShowAt(Protocol):
-    async def __call__(self, client_uri: str, *, take_focus: bool, line: int | None = None) -> bool: ...
+class Button(NamedTuple):
+    label: str
+    pressed: Callable[[], Awaitable[object]]
 
 
 class MessageButtons:
     """Of one connection."""
 
-    def __init__(self, wire: Wire, tasks: TaskStarter, show_document: ShowAt) -> None:
+    def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
         self._wire = wire
         self._tasks = tasks
-        self._show_document = show_document
         self._waiting = 0
 
-    def show(self, message: Json, opens: Opens) -> bool:
+    def show(self, message: Json, buttons: Sequence[Button]) -> bool:
         """`message`: what `window/showMessage` would tell. False if too many wait: nothing was shown."""
         if self._waiting >= MOST:
             return False
         self._waiting += 1
-        request = {**message, "actions": [{"title": opens.label}]}
+        request = {**message, "actions": [{"title": button.label} for button in buttons]}
         answer = self._wire.request("window/showMessageRequest", request)
-        self._tasks.start_soon(self._answered, answer, message, opens)
+        self._tasks.start_soon(self._answered, answer, message, buttons)
         return True
 
-    async def _answered(self, answer: Awaitable[object], message: Json, opens: Opens) -> None:
+    async def _answered(self, answer: Awaitable[object], message: Json, buttons: Sequence[Button]) -> None:
         try:
             chosen = await answer
-            if isinstance(chosen, Mapping) and cast(Json, chosen).get("title") == opens.label:
-                await self._show_document(opens.uri, take_focus=True, line=opens.line)
+            title = cast(Json, chosen).get("title") if isinstance(chosen, Mapping) else None
+            for button in buttons:
+                if button.label == title:
+                    await button.pressed()
         except EditorRefused:
             self._wire.notify("window/showMessage", message)
         except EditorGone:

@@ -86,6 +86,8 @@ class Sentence(NamedTuple):
     words: str
     under_review: str | None = None
     """The path of a text that it tells of, and that has something to keep or reject."""
+    turn: tuple[str, int] | None = None
+    """The session and turn of which it tells that its changes are under review."""
 
 
 class Look(NamedTuple):
@@ -186,7 +188,13 @@ def sentences(cut: CutOff, seen: Look) -> list[Sentence]:
         (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
     ]
     shown = next((one.entry.path for one in seen.found if one.sure and one.entry.after is not None), None)
-    return [Sentence(_were(paths, words), shown if paths is sure else None) for paths, words in told if paths]
+    return [
+        Sentence(_were(paths, words), shown, (cut.session, cut.turn))
+        if paths is sure
+        else Sentence(_were(paths, words))
+        for paths, words in told
+        if paths
+    ]
 
 
 def _were(paths: Sequence[str], words: str) -> str:

@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,10 @@ async def all_listed(editor: Product, count: int) -> list[Any]:
     return rows
 
 
+def presses(label: str) -> Callable[[str, Sequence[str]], str | None]:
+    return lambda message, labels: label if label in labels else None
+
+
 def script(base: Path, folder: Path) -> dict[str, Any]:
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "make", "kind": "execute"}
     names = ("mine.txt", "committed.txt", "sub/beside.txt")
@@ -80,7 +84,7 @@ def script(base: Path, folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("by", ["the next sidecar", "the command line"])
+@pytest.mark.parametrize("by", ["the next sidecar", "the button of its message", "the command line"])
 async def test_the_texts_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
     folder = tmp_path / "w"
@@ -125,6 +129,16 @@ async def test_the_texts_before_are_found(tmp_path: Path, monkeypatch: pytest.Mo
             await second.stop(HANGS)
         finally:
             await second.kill()
+    elif by == "the button of its message":
+        options["client"] = {"messageButtons": True}
+        pressed = Product(command(None), folder, options=options, answer=presses("Undo this turn"))
+        try:
+            await pressed.start()
+            await pressed.initialize()
+            await until(lambda: "The turn was undone (4 changes)." in pressed.boxes)
+            await pressed.stop(HANGS)
+        finally:
+            await pressed.kill()
     else:
         listed = json.loads(cli(folder, "changes", "--json"))
         assert sorted(os.path.relpath(row["path"], folder) for row in listed) == names

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sidecar.lsp.editor import LspEditor
-from sidecar.lsp.message_buttons import MOST
+from sidecar.lsp.message_buttons import MOST, Button
 from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, EditorRefused, Opens
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, turns_of_the_loop
 
@@ -43,6 +43,23 @@ async def test_pressed() -> None:
             },
         ),
     ]
+
+
+async def test_of_two_the_one_that_was_pressed() -> None:
+    pressed: list[str] = []
+
+    async def undo() -> None:
+        pressed.append("undo")
+
+    wire, tasks = FakeWire({"window/showMessageRequest": {"title": "Undo"}}), Tasks()
+    editor = LspEditor(wire, tasks)
+    editor.announce(CAN)
+    editor.show("warning", MESSAGE["message"], OPENS, Button("Undo", undo))
+    await turns_of_the_loop()
+    await tasks.check()
+    actions = [{"title": OPENS.label}, {"title": "Undo"}]
+    assert wire.sent == [("window/showMessageRequest", {**MESSAGE, "actions": actions})]
+    assert pressed == ["undo"]
 
 
 @pytest.mark.parametrize("answer", [None, {"title": "another"}, "text", EditorGone()])
