@@ -47,10 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = done = played = refused = 0
     began = time.monotonic()
     end = options.first + options.runs
-    starts = range(options.first, end, _CHUNK)
+    chunk_size, told_every = (1, 5) if options.each_call else (_CHUNK, _TOLD_EVERY)
+    starts = range(options.first, end, chunk_size)
     with ProcessPoolExecutor(options.jobs) as pool:
         chunks = [
-            pool.submit(runs, range(start, min(start + _CHUNK, end)), options.each_call) for start in starts
+            pool.submit(runs, range(start, min(start + chunk_size, end)), options.each_call)
+            for start in starts
         ]
         for reports in (reports for chunk in chunks for reports in chunk.result()):
             done += 1
@@ -61,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
                     wrong += 1
                     say(f"{report}\n")
                     sys.stdout.flush()
-            if done % _TOLD_EVERY == 0:
+            if done % told_every == 0:
                 seconds = time.monotonic() - began
                 left = seconds / done * (options.runs - done)
                 sys.stderr.write(
