@@ -194,7 +194,7 @@ def start_page(window: Window) -> Panel:
     talk.hover()
     talk.get_by_label("Delete").click()
     talk.get_by_role("button", name="Delete", exact=True).click()
-    panel.button("Close").click()
+    panel.button("Close", exact=True).click()
     expect(panel.button("Try it")).to_be_visible()
     return panel
 
@@ -223,13 +223,13 @@ def test_agents_on_path_are_offered_and_the_demo_is_never_begun_with(
     demo = row(panel, "demo")
     expect(demo.locator(".tag")).to_have_text("demo, no AI")
     expect(demo.get_by_role("button", name="Send to demo")).to_be_visible()
-    panel.button("Close").click()
+    panel.button("Close", exact=True).click()
     expect(panel.box).to_have_value("hello")
     window.command("acpSidecar.panel.new")
     expect(panel.page.get_by_role("heading", name="New conversation with")).to_be_visible()
     expect(demo.get_by_role("button", name="Start with demo")).to_be_visible()
     assert [one for one in window.command("sidecar.listSessions", {}) if one["open"]] == []
-    panel.button("Close").click()
+    panel.button("Close", exact=True).click()
     expect(panel.box).to_have_value("hello")
 
     program = bin_folder / "gemini"
@@ -237,7 +237,7 @@ def test_agents_on_path_are_offered_and_the_demo_is_never_begun_with(
     program.chmod(0o755)
     window.command("acpSidecar.panel.sessions")
     panel.button("Refresh").click()
-    panel.button("Close").click()
+    panel.button("Close", exact=True).click()
     found = row(panel, "Gemini CLI")
     found.get_by_role("button", name="Start with Gemini CLI").click()
     card = panel.page.get_by_role("group", name="May this program be started?")

@@ -59,7 +59,7 @@ def test_a_draft_stays_while_a_list_is_shown(window: Window) -> None:
     panel.box.fill(HALF)
     for command in ("acpSidecar.panel.sessions", "acpSidecar.panel.new"):
         window.command(command)
-        panel.button("Close").click()
+        panel.button("Close", exact=True).click()
         expect(panel.box).to_have_value(HALF)
 
 
