@@ -1,0 +1,160 @@
+"""Hunk: a stretch of a text that agents changed, and what an edit of that text leaves of it. Pure.
+
+Offsets are code points in the raw text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sidecar.core.change import Edit
+from sidecar.core.split import split
+from sidecar.core.text import Text
+from sidecar.core.versions import Author, Version
+
+NewId = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """The current text contains `text` from `start` to `end`; before the first version it contained `old`."""
+
+    id: int
+    start: int
+    end: int
+    old: str
+    versions: tuple[Version, ...]
+
+    @property
+    def text(self) -> str:
+        return self.versions[-1].text
+
+    @property
+    def author(self) -> Author:
+        return self.versions[-1].author
+
+    @property
+    def is_aftermath(self) -> bool:
+        """No part of it is an agent's own work."""
+        return all(version.author.aftermath for version in self.versions)
+
+    def moved(self, by: int) -> Hunk:
+        return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
+
+
+def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
+    """Whether `edit` (in coordinates before it; those of `hunk` are after it) restored what an agent had deleted there. Reverting the
+    hunk would then duplicate it. Inserted elsewhere, it is the user's text, and the deletion stays under review."""
+    if hunk.start != hunk.end or not edit.new:
+        return False
+    size = len(hunk.old)
+    for start in (hunk.start, hunk.start - size):
+        end = start + size
+        if 0 <= start < edit.start + len(edit.new) and edit.start < end:
+            text = after()
+            if end <= len(text) and text.slice(start, end) == hunk.old:
+                return True
+    return False
+
+
+def touches(hunk: Hunk, edit: Edit) -> bool:
+    if hunk.start == hunk.end:  # something was deleted here
+        return edit.start <= hunk.start <= edit.end
+    if edit.start == edit.end:
+        return hunk.start < edit.start < hunk.end
+    return hunk.start < edit.end and edit.start < hunk.end
+
+
+def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
+    """The lines of the hunk's text that `edit` lies on, as offsets in that text."""
+    text = hunk.text
+    low = max(edit.start, hunk.start) - hunk.start
+    high = min(edit.end, hunk.end) - hunk.start
+    start = text.rfind("\n", 0, low) + 1
+    if high > low and text[high - 1] == "\n":
+        return start, high
+    end = text.find("\n", high) + 1
+    return start, end or len(text)
+
+
+def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
+    """The hunk's text before, on and after the lines of `edit`. Here, work by several authors is not divided."""
+    if len(hunk.versions) > 1:
+        return "", hunk.text, ""
+    start, end = _cut(hunk, edit)
+    return hunk.text[:start], hunk.text[start:end], hunk.text[end:]
+
+
+def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
+    """What the first and the last part of a hunk keep of the replaced text: whole lines stay with the first, and a line without an end with the last
+    if that has none either."""
+    if not first:
+        return "", hunk.old
+    at = len(hunk.old) if last.endswith("\n") else hunk.old.rfind("\n") + 1
+    return hunk.old[:at], hunk.old[at:]
+
+
+def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
+    """The hunk as up to three hunks: before, on and after the lines of the edit."""
+    left, middle, right = _parts(hunk, edit)
+    if not left and not right:
+        return [], hunk, []
+    at = hunk.start + len(left)
+    author = hunk.author
+    old, rest = _old_of(hunk, left or middle if right else left, right or middle)
+    before = [replace(hunk, end=at, old=old, versions=(Version(author, left),))] if left else []
+    on = Hunk(
+        new_id() if left else hunk.id,
+        at,
+        at + len(middle),
+        ("" if left else old) if right else rest,
+        (Version(author, middle),),
+    )
+    behind = [Hunk(new_id(), on.end, hunk.end, rest, (Version(author, right),))] if right else []
+    return before, on, behind
+
+
+def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
+    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. The edited line stands for a replaced one that
+    has no end, as it would run into it."""
+    if len(hunk.versions) > 1:
+        return _without_lines_of_several(hunk, edit, new_id)
+    left, middle, right = _parts(hunk, edit)
+    shift = len(edit.new) - (edit.end - edit.start)
+    if not left and not right:
+        deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end
+        # Only the agent's new text is gone; its removal is still its own change.
+        return (
+            [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
+        )
+    old, last = _old_of(hunk, left, right or middle)
+    rest: list[Hunk] = []
+    if left:
+        rest.append(
+            replace(hunk, end=hunk.start + len(left), old=old, versions=(Version(hunk.author, left),))
+        )
+    if right:
+        start = hunk.start + len(left) + len(middle) + shift
+        rest.append(
+            Hunk(
+                new_id() if left else hunk.id, start, start + len(right), last, (Version(hunk.author, right),)
+            )
+        )
+    return rest
+
+
+def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
+    """The same for a hunk of several versions. What cannot be divided goes as one."""
+    start, end = _cut(hunk, edit)
+    at_start = split(hunk.old, hunk.versions, start)
+    at_end = at_start and split(*at_start[1], end - start)
+    if at_start is None or at_end is None:
+        return []
+    left, right = at_start[0], at_end[1]
+    behind = hunk.start + end + edit.growth
+    rest = [Hunk(hunk.id, hunk.start, hunk.start + start, *left)] if left.versions else []
+    if right.versions:
+        number = new_id() if rest else hunk.id
+        rest.append(Hunk(number, behind, behind + len(hunk.text) - end, *right))
+    return rest
