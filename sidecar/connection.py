@@ -177,9 +177,12 @@ class Connection:
         result = await self.revert_turn(session_id, turn)
         if result.impossible:
             why = result.impossible[0]["reason"]
-            editor.show("warning", f"{len(result.impossible)} changes could not be taken back: {why}.")
+            editor.show(
+                "warning", f"The turn was not undone whole, its other changes stay under review: {why}."
+            )
         else:
-            editor.show("info", f"The turn was undone ({len(result.done)} changes).")
+            number = len(result.done)
+            editor.show("info", f"The turn was undone ({number} {'change' if number == 1 else 'changes'}).")
 
     def opaque(self, client_uri: str, dirty: bool) -> None:
         if self._workspace is not None:

@@ -76,11 +76,13 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         await this.mark(document);
         return { refused: "not-active" };
       }
-      const [text, wasUnsaved] = [document.getText(), isUnsaved(document)];
+      const text = document.getText();
+      const wasUnsaved = isUnsaved(document);
       const changes = params.changes && replacements(text, params.changes);
+      const meant = changes && replacedAll(text, changes);
       const onTopOf = (disk: string): string => replacedAll(disk, replacements(disk, params.edits));
       /** Both lead to the same, or the file says something else by now than what the server's edits were made for. */
-      const isMeant = (disk: string): boolean => changes === undefined || replacedAll(text, changes) === onTopOf(disk);
+      const isMeant = (disk: string): boolean => meant === undefined || meant === onTopOf(disk);
       const keeps = ({ text: disk, typed }: Taken): boolean => !isMeant(disk) && (wasUnsaved || typed.length > 0);
       const merged = (taken: Taken): Place => {
         if (keeps(taken)) {

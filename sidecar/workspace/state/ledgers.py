@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Rejection
 from sidecar.core.text import Rope, Text
 from sidecar.core.uri import DocumentUri
+
+MAX_TRIED = 8
+"""How many texts that were seen an edit is compared with, to find out whether it is an undo with more besides: that takes the whole texts."""
 
 
 class Reviewed:
@@ -98,18 +102,24 @@ class Reviewed:
     def _come_back(self, after: Callable[[], Text]) -> None:
         """An edit that spans more than it changes may be an undo together with what was typed since, as Emacs tells them: it has gone back to a text
         that was seen if all hunks of that are there."""
-        for seen in self.ledger.left():
-            tried, text = self.ledger.copy(), after()
+        found = list(islice(self.ledger.left(), MAX_TRIED))
+        if not found:
+            return
+        text = after()
+        said = str(text)
+        for seen in found:
+            tried = self.ledger.copy()
             tried.goes_back(seen)
             were = {(hunk.id, hunk.text) for hunk in tried.hunks}
-            if all(words in str(text) for _, words in were):
-                length = len(seen.text)
-                for step in changes_as_steps(diff(str(seen.text), str(text))):
-                    length += step.growth
-                    tried.user_edit(step, length, lambda text=text: text)
-                if were <= {(hunk.id, hunk.text) for hunk in tried.hunks}:
-                    self.ledger.becomes(tried)
-                    return
+            if not all(words in said for _, words in were):
+                continue
+            length = len(seen.text)
+            for step in changes_as_steps(diff(str(seen.text), said)):
+                length += step.growth
+                tried.user_edit(step, length, lambda: text)
+            if were <= {(hunk.id, hunk.text) for hunk in tried.hunks}:
+                self.ledger.becomes(tried)
+                return
 
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
