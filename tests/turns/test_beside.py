@@ -59,17 +59,14 @@ def test_a_file_that_is_open(tmp_path: Path, does: str, typed: str, extension: b
     beside(folder, editor, works, then)
 
 
-@pytest.mark.parametrize("extension", [True, False])
-def test_later_work_is_taken_back_while_an_open_file_is_gone(tmp_path: Path, extension: bool) -> None:
-    """In the document; the file is back without it, once the rest is taken back."""
-    folder = tmp_path.resolve()
-    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
-    texts = [CHANGED, CHANGED.replace("FOUR", "VIER").replace("two", "zwei"), None]
+def commands(path: Path, *texts: str | None) -> Callable[[Turn], Awaitable[None]]:
+    """One command a turn, after which the file says the next text; None: it is gone."""
+    left = list(texts)
 
     async def works(turn: Turn) -> None:
         turn.says("execute")
         tick()
-        text = texts.pop(0)
+        text = left.pop(0)
         if text is None:
             path.unlink()
         else:
@@ -77,6 +74,16 @@ def test_later_work_is_taken_back_while_an_open_file_is_gone(tmp_path: Path, ext
         tick()
         turn.says("execute", status="completed")
         await asyncio.sleep(5)
+
+    return works
+
+
+@pytest.mark.parametrize("extension", [True, False])
+def test_later_work_is_taken_back_while_an_open_file_is_gone(tmp_path: Path, extension: bool) -> None:
+    """In the document; the file is back without it, once the rest is taken back."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    works = commands(path, CHANGED, CHANGED.replace("FOUR", "VIER").replace("two", "zwei"), None)
 
     async def then(bench: Bench, command_line: CommandLine) -> None:
         sessions = [bench.session, await bench.another_session()]
@@ -102,19 +109,7 @@ def test_what_was_rejected_in_an_open_file_that_is_gone_does_not_come_back_with_
     folder = tmp_path.resolve()
     path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
     first = CHANGED.replace("two", "zwei")
-    texts = [first, first.replace("FOUR", "VIER"), None]
-
-    async def works(turn: Turn) -> None:
-        turn.says("execute")
-        tick()
-        text = texts.pop(0)
-        if text is None:
-            path.unlink()
-        else:
-            turn.puts("a.txt", text)
-        tick()
-        turn.says("execute", status="completed")
-        await asyncio.sleep(5)
+    works = commands(path, first, first.replace("FOUR", "VIER"), None)
 
     async def then(bench: Bench, command_line: CommandLine) -> None:
         one, other = bench.session, await bench.another_session()

@@ -21,6 +21,21 @@ def looks(window: Window, file: Path) -> None:
     window.prompt(scripted.steps(scripted.read(file)))
 
 
+def at_the_first_change(window: Window, body: str, *args: str) -> None:
+    """Runs it in the extension host in the moment in which a document changes next: while the disk's text is taken."""
+    window.js(
+        f"""
+        const told = vscode.workspace.onDidChangeTextDocument(({{ contentChanges }}) => {{
+          if (contentChanges.length > 0) {{
+            told.dispose();
+            {body}
+          }}
+        }});
+        """,
+        *args,
+    )
+
+
 @pytest.fixture
 def dirty(window: Window) -> Path:
     window.configure({"acpSidecar.notify": False})  # that the agent has finished
@@ -38,6 +53,21 @@ def test_the_active_document_takes_the_disks_text_and_keeps_the_users(window: Wi
     window.save()
     window.until_disk(dirty, BOTH)
     window.until_dirty(dirty, False)
+    assert window.notifications() == []
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "byte order mark"])
+def test_the_same_with_other_line_ends(window: Window, mark: bytes) -> None:
+    window.configure({"acpSidecar.notify": False})
+    file = window.file("a.txt", mark + DISK.replace("\n", "\r\n").encode())
+    window.open(file)
+    window.type("mine ")
+    file.write_bytes(mark + NEWER.replace("\n", "\r\n").encode())
+    looks(window, file)
+    window.until_text(file, BOTH.replace("\n", "\r\n"))
+    window.save()
+    window.until_dirty(file, False)
+    assert file.read_bytes() == mark + BOTH.replace("\n", "\r\n").encode()
     assert window.notifications() == []
 
 
@@ -124,15 +154,10 @@ def test_a_cursor_that_is_moved_while_the_disks_text_is_taken_stays_there(
     window: Window, dirty: Path
 ) -> None:
     """The disk has what the user typed, too, so that nothing is left to do after the reload but to put the cursor back."""
-    window.js("""
-    const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
-      if (contentChanges.length > 0) {
-        told.dispose();
-        const at = new vscode.Position(1, 3);
-        vscode.window.activeTextEditor.selection = new vscode.Selection(at, at);
-      }
-    });
-    """)
+    at_the_first_change(
+        window,
+        "const at = new vscode.Position(1, 3); vscode.window.activeTextEditor.selection = new vscode.Selection(at, at);",
+    )
     dirty.write_text(BOTH)
     looks(window, dirty)
     window.until_text(dirty, BOTH)
@@ -145,14 +170,8 @@ def test_a_document_that_is_closed_without_a_save_while_the_disks_text_is_taken(
     window: Window, dirty: Path
 ) -> None:
     """What the user throws away in that moment does not come back."""
-    window.js("""
-    const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
-      if (contentChanges.length > 0) {
-        told.dispose();
-        void vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
-      }
-    });
-    """)
+    close = "workbench.action.revertAndCloseActiveEditor"
+    at_the_first_change(window, "void vscode.commands.executeCommand(args[0]);", close)
     dirty.write_text(NEWER)
     looks(window, dirty)
     window.settle()
@@ -165,18 +184,13 @@ def test_a_document_that_is_closed_without_a_save_while_the_disks_text_is_taken(
 @pytest.mark.parametrize("key", ["", "k"])
 def test_a_file_that_changes_again_while_its_text_is_taken(window: Window, dirty: Path, key: str) -> None:
     """What the user has typed is not made of the older text: it is on top of the newer one in the end."""
-    window.js(
+    at_the_first_change(
+        window,
         """
-        const fs = require("node:fs");
-        const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
-          if (contentChanges.length > 0) {
-            told.dispose();
-            fs.writeFileSync(args[0], args[1]);
-            if (args[2]) {
-              void vscode.commands.executeCommand("type", { text: args[2] });
-            }
-          }
-        });
+        require("node:fs").writeFileSync(args[0], args[1]);
+        if (args[2]) {
+          void vscode.commands.executeCommand("type", { text: args[2] });
+        }
         """,
         str(dirty),
         f"0\n{DISK}",
