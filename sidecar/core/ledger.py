@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Literal, NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
@@ -135,7 +136,7 @@ class Ledger:
 
     def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
         self.hunks = tuple(hunks)
-        self._next_id = max((h.id for h in self.hunks), default=0) + 1
+        self._ids = count(max((h.id for h in self.hunks), default=0) + 1)
         self._remembered: list[Seen] = []
         self.texts_seen = 0
         """The number of the newest text that was remembered for undo and redo."""
@@ -370,6 +371,12 @@ class Ledger:
         tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
         return tried
 
+    def elsewhere(self, hunks: Sequence[Hunk]) -> Ledger:
+        """A ledger of another text than the document's, which has these hunks. No two get the same numbers."""
+        other = copy(self)
+        other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
+        return other
+
     def becomes(self, tried: Ledger) -> None:
         """What the user's edits led to in this copy counts, and not what they led to here since it was made."""
         self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
@@ -398,6 +405,10 @@ class Ledger:
         if self._kept and any(self._is_kept(hunk) for hunk, _ in seen.hunks.places()):
             self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
 
+    def goes_to(self, hunks: Iterable[Hunk]) -> None:
+        """The text is another one, with these hunks. What was kept of them meanwhile stays so."""
+        self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
+
     def _is_kept(self, hunk: Hunk) -> bool:
         """Whether an author's work in it was."""
         return any((hunk.id, version.author.write) in self._kept for version in hunk.versions)
@@ -405,8 +416,7 @@ class Ledger:
     # Helpers
 
     def _id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
+        return next(self._ids)
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
         """With the aftermath of turns that have nothing left to review without `ids`."""

@@ -382,6 +382,7 @@ class Behind:
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
+            self._entering.enter_in_file(tracked, seen)
         elif tracked is not first and disk is not None and has(seen.start, tracked.text(), [disk]):
             self._entering.enter_reopened(tracked, seen)
         for leg in seen.legs:

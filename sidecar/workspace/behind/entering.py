@@ -22,6 +22,7 @@ from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.state import State
 
 
@@ -107,13 +108,32 @@ class Entering:
         # The editor may have taken the next change from the disk already
         is_clean = tracked.saved is not None and normal(before) == tracked.saved
         if is_clean:
-            tracked.hunks_then.only(ledger.hunks, len(before))
+            tracked.hunks_then.only(Noted(Text.of(before), ledger.hunks))
         else:
             tracked.hunks_then.forget()
         user_steps(ledger, before, now)
         if opened is None:
             reviewed.text = now
         self._state.ledgers.moved(reviewed)
+
+    def enter_in_file(self, tracked: Tracked, seen: Seen) -> None:
+        """The same in what the file says, where the document says something else, which is not saved: it may be closed."""
+        then, reviewed = tracked.hunks_then.file, self._state.ledgers.get(tracked.document.uri)
+        if then is None or reviewed is None or tracked.is_clean():
+            return
+        ledger = reviewed.ledger.elsewhere(then.hunks)
+        start, legs = seen.in_file()
+        raw = str(then.text)
+        before = Text.of(raw_before(start, raw))
+        user_steps(ledger, raw, before)
+        for leg in legs:
+            after = Text.of(raw_before(leg.after, str(before)))
+            if leg.author is None:
+                user_steps(ledger, str(before), after)
+            else:
+                ledger.agent_edit(before, changes_of(str(before), str(after)), after, leg.author)
+            before = after
+        tracked.hunks_then.file = Noted(before, ledger.hunks)
 
     def enter_opened(
         self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str

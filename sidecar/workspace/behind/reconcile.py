@@ -33,6 +33,7 @@ from sidecar.workspace.edits.sending import (
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
@@ -348,7 +349,8 @@ class Reconciler:
                     if emptied:
                         self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
-                tracked.hunks_then.note(tracked.hunks(), len(tracked.document.rope), tracked.saves)
+                noted = Noted(tracked.document.snapshot(), tracked.hunks())
+                tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
                 tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)

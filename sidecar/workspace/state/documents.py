@@ -23,7 +23,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.state.disk_texts import DiskTexts
-from sidecar.workspace.state.hunks_then import HunksThen
+from sidecar.workspace.state.hunks_then import HunksThen, Noted
 from sidecar.workspace.state.save_history import SaveHistory
 from sidecar.workspace.state.watch import News, Watch
 
@@ -119,16 +119,24 @@ class Tracked:
 
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
-        if self.flight is None and self.hunks_then.is_due(self.saves, is_clean=not self.edited):
-            length = len(document.rope) - edit.growth
-            self.hunks_then.note(self.hunks(), length, self.saves)
         was_clean, self.edited = not self.edited, True
+        if self.hunks_then.is_due(self.saves, is_clean=was_clean):
+            self._note(was_clean=was_clean)
         if self.was_edited is not None:
             self.was_edited(self, was_clean)
         if self.flight is None:
             self.others_edit(edit, len(document.rope), self.history.before_newest)
         if self.saved is not None and len(document.rope) == len(self.saved.text):
             self.is_clean()  # the editor may have taken it from the disk, and the next edit begins there
+
+    def _note(self, *, was_clean: bool) -> None:
+        """The text before the newest edit, with the hunks in it."""
+        noted = Noted(self.history.before_newest(), self.hunks())
+        if self.flight is None:
+            self.hunks_then.note(noted, self.saves, is_clean=was_clean)
+        elif noted.text == self.flight.story.before:  # of what came since, nobody knows yet whose it is
+            self.hunks_then.note(noted, self.saves, is_clean=was_clean)
+            self.hunks_then.forget()
 
     def others_edit(
         self, edit: Edit, length: int, before: Callable[[], Text] | None = None, *, is_users: bool = True
@@ -267,6 +275,7 @@ class Tracked:
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)
+        self.hunks_then.found(self.saved)
         self.hunks_then.forget()
 
     def not_saved(self, text: Text) -> None:

@@ -1,47 +1,78 @@
 """HunksThen: which hunks were under review in a text that a document's file says, or may say.
 
 The editor may take an agent's change from the disk long before anybody looks there. Where that change belongs is then worked out in the text
-that the document had before, with the hunks of that moment.
+that the document had before, with the hunks of that moment. And a document with unsaved work may be closed: then what its file says of agents
+is under review, and not what the document said.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from sidecar.core.kept import Kept
 from sidecar.core.ledger import Hunk
+from sidecar.core.text import Text
 
 MOST = 3
 """Texts that are remembered: nobody may have looked at the disk while the editor took one change after the other from there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A text (raw), and the hunks in it."""
+
+    text: Text
+    hunks: tuple[Hunk, ...]
+
+    @property
+    def fits(self) -> bool:
+        return all(self.text.slice(hunk.start, hunk.end) == hunk.text for hunk in self.hunks)
+
+
 class HunksThen:
-    """Of one open document. Texts are raw, lengths in code points."""
+    """Of one open document."""
 
     def __init__(self) -> None:
-        self._noted: list[tuple[tuple[Hunk, ...], int]] = []
+        self._noted: list[Noted] = []
+        """Oldest first."""
+        self._since = 0
+        """How many of these are from before an agent's edit."""
         self._saves = 0
+        self.file: Noted | None = None
+        """What the file says, or what others changed since; None: that is not known, or it is what the document says."""
 
     def is_due(self, saves: int, *, is_clean: bool) -> bool:
         """Whether a text that is about to be changed is to be noted: it is what the disk said when they were last compared (`is_clean`), or a
         save was told of it, which nobody has found there yet. `saves`: how many were told."""
         return is_clean or saves != self._saves
 
-    def note(self, hunks: tuple[Hunk, ...], length: int, saves: int) -> None:
-        """The text of that length, with these hunks in it, is about to be changed."""
-        self._noted = [*self._noted[1 - MOST :], (hunks, length)]
+    def note(self, noted: Noted, saves: int, *, is_clean: bool) -> None:
+        """That text is about to be changed. `is_clean`: it is what the file says."""
         self._saves = saves
+        if is_clean:
+            self.file = noted if noted.fits else None
+        self._since = max(0, self._since - max(0, len(self._noted) + 1 - MOST))
+        self._noted = [*self._noted[1 - MOST :], noted]
 
-    def only(self, hunks: tuple[Hunk, ...], length: int) -> None:
-        """The disk says a text of that length, with these hunks in it."""
-        self._noted = [(hunks, length)]
+    def only(self, noted: Noted) -> None:
+        """That is what the disk says."""
+        self._noted, self._since, self.file = [noted], 0, noted
+
+    def found(self, saved: Kept | None) -> None:
+        """The disk was read, and says one of the document's texts."""
+        noted = (one for one in reversed(self._noted) if saved is not None and saved.is_said_by(one.text))
+        self.file = next((one for one in noted if one.fits), None)
 
     def forget(self) -> None:
-        self._noted = []
+        """Changes from the disk do not belong to the texts that were noted: an agent has edited the document since, or it was saved."""
+        self._since = len(self._noted)
 
     def of(self, raw: str) -> tuple[Hunk, ...] | None:
         """The hunks in `raw`; None: that is not known."""
-        for hunks, length in reversed(self._noted):
-            if len(raw) == length and all(raw[h.start : h.end] == h.text for h in hunks):
-                return hunks
+        for noted in reversed(self._noted[self._since :]):
+            if len(raw) == len(noted.text) and all(raw[h.start : h.end] == h.text for h in noted.hunks):
+                return noted.hunks
         return None
 
     def __bool__(self) -> bool:
-        return bool(self._noted)
+        return len(self._noted) > self._since

@@ -49,6 +49,12 @@ class Reviewed:
     def closed(self, text: Text) -> None:
         self.text, self.live = text, False
 
+    def thrown_away(self, text: Text, hunks: Sequence[Hunk]) -> None:
+        """The document was closed with unsaved work: its file says `text`, with these hunks. Editors may bring back what it said."""
+        self.ledger.may_come_back(self.text)
+        self.ledger.goes_to(hunks)
+        self.text = text
+
     def seen(self, text: Text) -> None:
         """The text of a document that is not open is now this one."""
         if not self.live:

@@ -210,6 +210,10 @@ class State:
         if tracked is not None and reviewed is not None:
             # What came while an edit of ours is on its way is told to the ledger when that is settled.
             reviewed.closed(tracked.settled_text())
+            file = tracked.hunks_then.file
+            if file is not None and tracked.flight is None and not tracked.is_clean():
+                reviewed.thrown_away(file.text, file.hunks)
+                self.ledgers.moved(reviewed)
             # Where the editor had taken something from the disk that nobody has looked at yet, what was under review before is still needed
             if not reviewed.ledger.hunks and tracked.is_clean():
                 self.ledgers.forget(uri)

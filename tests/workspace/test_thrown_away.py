@@ -1,0 +1,136 @@
+"""A document is closed, or goes back to its file, with unsaved work: under review is what agents left in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, VSCODE
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import Turn
+from tests.workspace.test_behind import play as play_turn
+from tests.workspace.test_rejected_on_disk import AGENTS, TEXT, begun, told
+from tests.workspace.test_review import ALL, agent_writes, only, texts
+from tests.workspace.test_writes import play
+
+takes_edits = pytest.mark.parametrize(
+    "name", [name for name, habits in EDITORS.items() if not habits.refuses]
+)
+
+
+Away = Callable[[FakeEditor], None]
+
+
+def closes(editor: FakeEditor) -> None:
+    editor.closes("a.txt")
+
+
+def reverts(editor: FakeEditor) -> None:
+    editor.replaces("a.txt", editor.text("a.txt"), AGENTS)
+
+
+async def changed_again(bench: Bench, editor: FakeEditor) -> None:
+    """After `begun`, the agent makes another change in the place of one, and takes back the other."""
+    await begun(bench, editor)
+    await agent_writes(bench, editor.text("a.txt").replace("TWO", "2").replace("FIVE", "five"))
+    await told()
+    assert texts(bench) == [("two", "2")]
+
+
+def now(bench: Bench) -> str:
+    document = bench.workspace.state.overlay.get(bench.uri("a.txt"))
+    return (bench.folder / "a.txt").read_text() if document is None else str(document.snapshot())
+
+
+@takes_edits
+@pytest.mark.parametrize("away", [closes, reverts])
+def test_what_the_file_says_of_agents_is_under_review(tmp_path: Path, name: str, away: Away) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await changed_again(bench, editor)
+        away(editor)
+        await told()
+        assert now(bench) == AGENTS
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert now(bench) == TEXT
+
+    play(tmp_path, EDITORS[name], case)
+
+
+@takes_edits
+def test_also_where_somebody_else_wrote_it_since(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await changed_again(bench, editor)
+        file.write_text(AGENTS + "six\n")
+        editor.looks_at_disk()
+        await told()
+        closes(editor)
+        await told()
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+
+    play(tmp_path, EDITORS[name], case)
+
+
+def test_what_an_agent_wrote_there_meanwhile_is_too(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await changed_again(turn.bench, editor)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS.replace("four", "FOUR"))
+        turn.says("edit", "a.txt", status="completed")
+        editor.looks_at_disk()
+        await told()
+        assert editor.text("a.txt") == "mine one\n2\nthree\nFOUR\nfive\n"
+        closes(editor)
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench) == [("two", "TWO"), ("four", "FOUR"), ("five", "FIVE")]
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert now(bench) == TEXT
+
+    play_turn(tmp_path, VSCODE, script, after=after)
+
+
+@takes_edits
+def test_what_the_user_kept_is_not(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        five = bench.workspace.review.changes(ALL)[1]
+        await agent_writes(bench, editor.text("a.txt").replace("TWO", "2"))
+        bench.workspace.review.keep(only(five))
+        await told()
+        closes(editor)
+        await told()
+        assert texts(bench) == [("two", "TWO")]
+
+    play(tmp_path, EDITORS[name], case)
+
+
+@takes_edits
+def test_what_comes_back_with_the_unsaved_text_is_under_review_again(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await changed_again(bench, editor)
+        unsaved = editor.text("a.txt")
+        reverts(editor)
+        await told()
+        editor.replaces("a.txt", AGENTS, unsaved)
+        await told()
+        assert texts(bench) == [("two", "2")]
+
+    play(tmp_path, EDITORS[name], case)
