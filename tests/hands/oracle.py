@@ -43,6 +43,8 @@ class File:
     redoes before that."""
     shown: str | None = None
     """What the person saw last."""
+    seen: str | None = None
+    """What was shown after the person's last step there."""
     doubled: set[str] = field(default_factory=set[str])
     """By programs, or by the agent, which copied them knowingly."""
     brought: set[str] = field(default_factory=set[str])
@@ -108,12 +110,18 @@ class Oracle:
         self._changed(name, before, after, since)
 
     def closed(self, name: str, before: str | None, disk: str | None, since: int | None = None) -> None:
-        """The person closed the document. What they had not saved is gone; what they had rejected does not come back with the disk."""
+        """The person closed the document. What they had not saved is gone, also what was out of sight in that moment, because the editor was taking what
+        the disk says; what they had rejected does not come back with the disk."""
         file = self.file(name)
         reviewed = set(file.reviewed)
         self.stepped(name, before, disk, since)
+        file.taken |= {one for one in tokens(file.seen) if is_persons(one)} - self._all_of(name, disk)
         file.rejected |= reviewed
         file.reviewed = reviewed
+
+    def sees(self, name: str, text: str | None) -> None:
+        """What is shown after a step of the person's."""
+        self.file(name).seen = text
 
     def put(self, name: str, before: str, after: str, shown: str | None) -> None:
         """A program put `after` on the disk, which said `before`, while the person saw `shown`."""

@@ -97,6 +97,7 @@ class _Run:
         self._told = len(deeds)
         for name in names:
             shown, disk = self.text(name), self.disk(name)
+            self.oracle.sees(name, shown)
             self.say(f"      {name}: {shown!r}" + ("" if shown == disk else f", on disk {disk!r}"))
 
     def path(self, name: str) -> Path:

@@ -56,6 +56,14 @@ def test_an_agent_may_take_away_what_is_being_typed(
     assert faults(oracle, "l1x\n2x\na3x\n") == ([] if excused else [("lost", 1)])
 
 
+@pytest.mark.parametrize(("seen", "lost"), [("l1x\nu2x\n", []), ("l1x\n", [("lost", 3)])])
+def test_what_is_closed_while_it_is_out_of_sight(oracle: Oracle, seen: str, lost: list[tuple[str, int]]) -> None:
+    """A reload shows what the disk says for a moment."""
+    oracle.sees("a.txt", seen)
+    oracle.closed("a.txt", "l1x\na3x\n", "l1x\na3x\n")
+    assert faults(oracle, "l1x\na3x\n") == lost
+
+
 def test_what_is_there_twice(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu2x\nu2x\n") == [("twice", 1)]
 
