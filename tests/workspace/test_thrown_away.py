@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,5 +134,104 @@ def test_what_comes_back_with_the_unsaved_text_is_under_review_again(tmp_path: P
         editor.replaces("a.txt", AGENTS, unsaved)
         await told()
         assert texts(bench) == [("two", "2")]
+
+    play(tmp_path, EDITORS[name], case)
+
+
+def tokens(text: object, kind: str) -> set[str]:
+    return set(re.findall(rf"{kind}\d+x", str(text)))
+
+
+class Played:
+    """Steps drawn at random, of a user, an agent and a program of nobody's. All that is put anywhere has a name of its own."""
+
+    def __init__(self, seed: int, bench: Bench, editor: FakeEditor) -> None:
+        self.random = random.Random(seed)
+        self.bench = bench
+        self.editor = editor
+        self.file = bench.folder / "a.txt"
+        self.number = 0
+        self.kept: set[str] = set()
+        self.written_over: set[str] = set()
+
+    def new(self, kind: str) -> str:
+        self.number += 1
+        return f"{kind}{self.number}x"
+
+    async def step(self) -> None:
+        await self.random.choice(
+            [self.types, self.types, self.writes, self.writes, self.writes, self.saves, self.adds, self.keeps]
+        )()
+        await told()
+
+    async def types(self) -> None:
+        starts = [0, *(at + 1 for at, said in enumerate(self.editor.text("a.txt")) if said == "\n")]
+        self.editor.types("a.txt", f"{self.new('u')} ", self.random.choice(starts))
+
+    async def writes(self) -> None:
+        text = await self.bench.read("a.txt")
+        assert isinstance(text, str)
+        lines = text.splitlines()
+        at = self.random.randrange(len(lines))
+        how = self.random.choice(["line", "more", "new", "gone"])
+        said = lines[at]
+        lines[at : at + 1] = {
+            "line": [self.new("a")],
+            "more": [f"{said} {self.new('a')}"],
+            "new": [self.new("a"), said],
+            "gone": [],
+        }[how]
+        wanted = "\n".join([*lines, ""])
+        self.written_over |= tokens(text, "a") - tokens(wanted, "a")
+        await self.bench.write("a.txt", wanted)
+
+    async def saves(self) -> None:
+        self.editor.saves("a.txt")
+
+    async def adds(self) -> None:
+        self.file.write_text(f"{self.new('d')}\n" + self.file.read_text())
+        self.editor.looks_at_disk()
+
+    async def keeps(self) -> None:
+        self.bench.workspace.review.keep(ALL)
+        self.kept |= tokens(self.editor.text("a.txt"), "a") | self.written_over
+
+
+def under_review(bench: Bench) -> set[str]:
+    """The names of which something is: a change may be told without what two names have in common."""
+    reviewed = bench.workspace.state.ledgers.get(bench.uri("a.txt"))
+    if reviewed is None:
+        return set()
+    found = [(one[0], one.start(), one.end()) for one in re.finditer(r"a\d+x", str(reviewed.text))]
+    return {
+        name
+        for name, start, end in found
+        if any(hunk.start < end and start < hunk.end for hunk in reviewed.ledger.hunks)
+    }
+
+
+@pytest.mark.parametrize("name", ["vscode", "neovim", "eglot 1.17", "helix"])
+@pytest.mark.parametrize("seed", range(15))
+def test_whatever_happens_the_file_has_under_review_what_it_says_of_agents(
+    tmp_path: Path, name: str, seed: int
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await told()
+        played = Played(seed, bench, editor)
+        for _ in range(12):
+            await played.step()
+        closes(editor)
+        await told()
+        said = played.file.read_text()
+        assert tokens(said, "a") - played.kept <= under_review(bench)
+        rows = bench.workspace.review.changes(ALL)
+        assert not any(tokens(row["newText"], "[ud]") - tokens(row["oldText"], "[ud]") for row in rows)
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert tokens(now(bench), "a") <= played.kept
+        assert tokens(said, "u") <= tokens(now(bench), "u")
 
     play(tmp_path, EDITORS[name], case)
