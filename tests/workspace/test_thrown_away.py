@@ -221,8 +221,9 @@ def test_whatever_happens_the_file_has_under_review_what_it_says_of_agents(
         editor.opens("a.txt")
         await told()
         played = Played(seed, bench, editor)
-        for _ in range(12):
-            await played.step()
+        for step in [*([played.step] * 10), played.types, played.writes, played.writes]:
+            await step()
+            await told()
         closes(editor)
         await told()
         said = played.file.read_text()
