@@ -30,6 +30,7 @@ from sidecar.core.misapplied import (
     separate,
     separate_all,
     states,
+    steps,
 )
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Document
@@ -221,11 +222,17 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """An edit that is not the one on its way; `length` is that of the resulting text, in code points."""
+    """An edit that is not the one on its way, and the texts before and after it."""
 
     edit: Edit
-    length: int
+    before: Text
+    after: Text
     is_users: bool = True
+
+
+def _others(before: Text, edits: Sequence[Edit], *, is_users: bool = True) -> Iterator[Others]:
+    for edit, was, now in steps(before, edits):
+        yield Others(edit, was, now, is_users)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,11 +356,7 @@ class InFlight:
     def account(self, *, is_ours: bool) -> Iterator[Others | Ours]:
         """Whose everything was that the document received, in order. `is_ours` False: the edit is like one of the editor's own."""
         story = self.story
-        length = len(self._begun)
-        for edit in self._foreign:
-            length += edit.growth
-            yield Others(edit, length, is_users=False)
-        length = len(story.before)
+        yield from _others(self._begun, self._foreign, is_users=False)
         ours = story.matched_at or 0
         if is_ours and story.matched:
             # Reached otherwise than expected (other line ends): the changes are those that were really made.
@@ -364,14 +367,13 @@ class InFlight:
             )
             changes = self._changes if as_sent else diff(str(story.before), str(story.reached))
             yield Ours(story.before, changes, story.reached)
-            length = len(story.reached)
+            now = story.reached
         else:
-            for edit in story.edits[:ours]:
-                length += edit.growth
-                yield Others(edit, length, is_users=False)
-        for edit in story.edits[ours:]:
-            length += edit.growth
-            yield Others(edit, length)
+            now = story.before
+            for one in _others(now, story.edits[:ours], is_users=False):
+                yield one
+                now = one.after
+        yield from _others(now, story.edits[ours:])
 
     def _separated(self) -> Separated | None:
         return separate(self.story.before, self.edits, self.story.edits, self._coordinates)

@@ -12,7 +12,7 @@ lines' text, then the line end.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
@@ -136,6 +136,12 @@ def states(before: Text, received: Sequence[Edit]) -> list[Text]:
         rope.splice(edit.start, edit.end, edit.new)
         texts.append(rope.snapshot())
     return texts
+
+
+def steps(before: Text, received: Sequence[Edit]) -> Iterator[tuple[Edit, Text, Text]]:
+    """Each of `received`, the first of which changed `before`, with the texts before and after it."""
+    texts = states(before, received)
+    return zip(received, texts, texts[1:], strict=False)
 
 
 def _run(

@@ -57,7 +57,9 @@ def test_an_agent_may_take_away_what_is_being_typed(
 
 
 @pytest.mark.parametrize(("seen", "lost"), [("l1x\nu2x\n", []), ("l1x\n", [("lost", 3)])])
-def test_what_is_closed_while_it_is_out_of_sight(oracle: Oracle, seen: str, lost: list[tuple[str, int]]) -> None:
+def test_what_is_closed_while_it_is_out_of_sight(
+    oracle: Oracle, seen: str, lost: list[tuple[str, int]]
+) -> None:
     """A reload shows what the disk says for a moment."""
     oracle.sees("a.txt", seen)
     oracle.closed("a.txt", "l1x\na3x\n", "l1x\na3x\n")

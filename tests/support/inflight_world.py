@@ -472,11 +472,10 @@ class World:
 
     def _settles(self, flight: InFlight, *, is_ours: bool) -> None:
         self.flight = None
-        now = self.document.snapshot()
         for one in flight.account(is_ours=is_ours):
             match one:
-                case Others(edit, length):
-                    self.ledger.user_edit(edit, length, lambda: now)
+                case Others(edit, _, now):
+                    self.ledger.user_edit(edit, len(now), lambda now=now: now)
                 case Ours(before, changes, after):
                     self.ledger.agent_edit(before, changes, after, Author("s", 1, "w"))
 

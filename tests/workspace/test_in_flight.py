@@ -55,6 +55,22 @@ def test_a_misplaced_edit_is_put_right_once_it_is_told(tmp_path: Path, habits: H
     play_seen(tmp_path, habits, case)
 
 
+def test_what_is_typed_around_a_change_under_review_leaves_it_there(tmp_path: Path) -> None:
+    """Emacs tells what was typed before and after it as one edit that spans it."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        write = asyncio.ensure_future(
+            bench.write("a.txt", BASE.replace("four", "FOUR").replace("one", "ONE"))
+        )
+        await asyncio.sleep(0)
+        editor.replaces("a.txt", "three\nFOUR\nfive\n", "three!\nFOUR\nfive!\n")
+        done(await write)
+        assert hunks(bench) == ["ONE", "FOUR"]
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, lag=0.5), case)
+
+
 def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_back(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.types("a.txt", "typed ", at=4)

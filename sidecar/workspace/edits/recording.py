@@ -185,7 +185,7 @@ class Recorder:
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             proper = Text.of(without)
             for step in changes_as_steps(diff(str(before), without)):
-                reviewed.user_edit(step, len(proper), lambda: proper)
+                reviewed.ledger.user_edit(step, len(proper), lambda: proper)
             if not is_open:
                 reviewed.text = proper
             self.live_edit(session, uri, author)(proper, diff(without, str(after)), after)

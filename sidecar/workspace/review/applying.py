@@ -257,7 +257,7 @@ class _Revert(Intent[ApplyResult]):
                 length = len(before)
                 for step in changes_as_steps(changes):
                     length += step.growth
-                    reviewed.user_edit(step, length, lambda: after)
+                    reviewed.ledger.user_edit(step, length, lambda: after)
                 reviewed.guessed = after
             self._state.ledgers.moved(reviewed)
 

@@ -311,7 +311,7 @@ class _Rejection(Intent[Rejected]):
                 reviewed.ledger.rejected(before, rejection, after)
             else:  # to another text (line ends): what was touched is reviewed all the same
                 for step in changes_as_steps(changes):
-                    reviewed.user_edit(step, -1, lambda: after)
+                    reviewed.ledger.user_edit(step, -1, lambda: after)
             self._state.ledgers.moved(reviewed)
 
         return landed

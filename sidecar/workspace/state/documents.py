@@ -91,9 +91,8 @@ class Tracked:
     """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
     """Called with the text found on disk."""
-    not_an_agents: Callable[[Tracked, Edit, int, Callable[[], Text] | None], None] | None = None
-    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the text before it where
-    that is known."""
+    not_an_agents: Callable[[Tracked, Edit, int, Callable[[], Text], Callable[[], Text]], None] | None = None
+    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the texts before and after it."""
 
     was_edited: Callable[[Tracked, bool], None] | None = None
     """Called for every edit; with whether the document was clean before it."""
@@ -125,7 +124,7 @@ class Tracked:
         if self.was_edited is not None:
             self.was_edited(self, was_clean)
         if self.flight is None:
-            self.others_edit(edit, len(document.rope), self.history.before_newest)
+            self.others_edit(edit, len(document.rope), self.history.before_newest, document.snapshot)
         if self.saved is not None and len(document.rope) == len(self.saved.text):
             self.is_clean()  # the editor may have taken it from the disk, and the next edit begins there
 
@@ -139,15 +138,20 @@ class Tracked:
             self.hunks_then.forget()
 
     def others_edit(
-        self, edit: Edit, length: int, before: Callable[[], Text] | None = None, *, is_users: bool = True
+        self,
+        edit: Edit,
+        length: int,
+        before: Callable[[], Text],
+        after: Callable[[], Text],
+        *,
+        is_users: bool = True,
     ) -> None:
-        """An edit by the user or by the editor itself; `length` is that of the resulting text. `before`: the text before it, if that is
-        known."""
+        """An edit by the user or by the editor itself, which led from one text to the other; `length` is that of the resulting text."""
         if is_users and not self.quiet:
             self.user_dirty = True
             self.history.users_edit()
         if self.not_an_agents is not None:
-            self.not_an_agents(self, edit, length, before)
+            self.not_an_agents(self, edit, length, before, after)
 
     def takes_back(self, made: TakenBack) -> None:
         """The user has taken agents' work back in it, which was not saved."""
@@ -222,9 +226,11 @@ class Tracked:
                     self.hunks_then.forget()
                     if landing is not None:
                         landing(before, changes, after)
-                case Others(edit, length, is_users):
+                case Others(edit, was, now, is_users):
                     if not self.closed:
-                        self.others_edit(edit, length, is_users=is_users)
+                        self.others_edit(
+                            edit, len(now), lambda was=was: was, lambda now=now: now, is_users=is_users
+                        )
 
     async def rest(self, seconds: float) -> bool:
         """Whether no edit of ours is on its way, after waiting for that at most that long."""

@@ -87,15 +87,15 @@ class Reviewed:
         edit: Edit,
         length: int,
         after: Callable[[], Text],
-        before: Callable[[], Text] | None = None,
+        before: Callable[[], Text],
     ) -> bool:
         """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along.
 
         An edit is what it changes, not what it spans: editors that reload or format a text may replace all of it. `before` gives the text
-        before it, where that is known."""
+        before it, `after` the one that it led to, of that `length`."""
         if self.ledger.is_idle:
             return False
-        if before is None or edit.start == edit.end or "\n" not in edit.new:
+        if edit.start == edit.end or "\n" not in edit.new:
             return self.ledger.user_edit(edit, length, after)
         hunks = self.ledger.hunks
         if self.ledger.meets(edit):

@@ -10,6 +10,7 @@ from sidecar.config import Settings
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
 from sidecar.core.ledger import Hunk
+from sidecar.core.misapplied import steps
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text
@@ -188,10 +189,8 @@ class State:
                 is_known = self.documents.disk.was_taken_back(document.uri, reviewed.text, now)
                 reviewed.opened(now, is_known=is_known)
                 if tracked.flight is None:
-                    length = len(text)
-                    for edit in early:
-                        length += edit.growth
-                        reviewed.user_edit(edit, length, document.snapshot)
+                    for edit, before, after in steps(text, early):
+                        reviewed.user_edit(edit, len(after), lambda now=after: now, lambda was=before: was)
                 self.ledgers.moved(reviewed)
         return tracked
 
@@ -236,14 +235,19 @@ class State:
         return () if reviewed is None else reviewed.ledger.hunks
 
     def _others_edit(
-        self, tracked: Tracked, edit: Edit, length: int, before: Callable[[], Text] | None
+        self,
+        tracked: Tracked,
+        edit: Edit,
+        length: int,
+        before: Callable[[], Text],
+        after: Callable[[], Text],
     ) -> None:
         uri = tracked.document.uri
         self.saved_as.edited(tracked, edit, length)
-        if length == 0 and is_untitled(uri) and before is not None and self.saved_as.ends(uri, before()):
+        if length == 0 and is_untitled(uri) and self.saved_as.ends(uri, before()):
             return
         reviewed = self.ledgers.get(uri)
         if reviewed is None or not reviewed.live:
             return  # it is brought up to the whole text once that is known
-        if reviewed.user_edit(edit, length, tracked.document.snapshot, before):
+        if reviewed.user_edit(edit, length, after, before):
             self.ledgers.moved(reviewed)
