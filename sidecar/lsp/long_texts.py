@@ -1,4 +1,4 @@
-"""LongText: a text in what is sent to the editor that is escaped in pieces, so that there is one more copy of it and no other.
+"""LongText: a text in what is sent to the editor that is escaped in pieces, by the thread that writes them: 10 MB take more than the event loop has.
 
 The encoder puts a mark that nobody can guess in its place; `in_pieces` puts the text there.
 """
@@ -25,31 +25,34 @@ class LongText:
         """As it is where it is not long."""
         return LongText(text) if len(text) > LONG else text
 
+    def __len__(self) -> int:
+        """Characters."""
+        return len(self.text)
+
+    def escaped(self) -> Iterator[bytes]:
+        """As ASCII, without quotes."""
+        for at in range(0, len(self.text), LONG):
+            yield encode_basestring_ascii(self.text[at : at + LONG])[1:-1].encode("ascii")
+
 
 class Marks:
     """Of one message: for the encoder, which calls it for each LongText that it meets."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._texts: list[LongText] = []
 
     def __bool__(self) -> bool:
         """Whether there are any."""
         return bool(self._texts)
 
     def put(self, long: LongText) -> str:
-        self._texts.append(long.text)
+        self._texts.append(long)
         return f"{_MARK}{len(self._texts) - 1}"
 
-    def in_pieces(self, encoded: str) -> Sequence[bytes]:
-        """What was encoded with these marks, as ASCII."""
-        pieces: list[bytes] = []
+    def in_pieces(self, encoded: str) -> Sequence[bytes | LongText]:
+        """What was encoded with these marks: ASCII, and the texts that are yet to be."""
+        pieces: list[bytes | LongText] = []
         for number, text in enumerate(self._texts):
             before, _, encoded = encoded.partition(f"{_MARK}{number}")
-            pieces.append(before.encode("ascii"))
-            pieces += _escaped(text)
+            pieces += [before.encode("ascii"), text]
         return [*pieces, encoded.encode("ascii")]
-
-
-def _escaped(text: str) -> Iterator[bytes]:
-    for at in range(0, len(text), LONG):
-        yield encode_basestring_ascii(text[at : at + LONG])[1:-1].encode("ascii")

@@ -21,7 +21,7 @@ import json
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 from lsprotocol import types
@@ -30,6 +30,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path
 
+from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp import errors, sync
 from sidecar.lsp.errors import Failed, InvalidParams
@@ -41,9 +42,6 @@ from sidecar.lsp.running import Running
 from sidecar.lsp.shapes import Shapes
 from sidecar.workspace.ports.ports import AgentFailed
 
-if TYPE_CHECKING:
-    from sidecar.core.overlay import Modification
-
 __all__ = ["Failed", "Handler", "InvalidParams", "SidecarProtocol", "State"]
 
 MAX_RUNNING = 1000
@@ -52,7 +50,9 @@ MAX_RUNNING = 1000
 _log = logging.getLogger(__name__)
 
 Handler = Callable[..., Any]
-Send = Callable[["bytes | Sequence[bytes]", Hashable | None], None]
+Parsed = tuple["list[Message]", bytes]
+"""Messages, and what follows the last one."""
+Send = Callable[["bytes | Sequence[bytes | LongText]", Hashable | None], None]
 """A message, or its pieces."""
 
 
@@ -63,6 +63,15 @@ class State(enum.Enum):
     RUNNING = "running"
     SHUTDOWN = "after shutdown"
     EXITED = "after exit"
+
+
+def read(body: bytes) -> Modification | Parsed:
+    """What one message says; never raises. A thread may do it."""
+    try:
+        modification = sync.decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        modification = None
+    return parse(body) if modification is None else modification
 
 
 class SidecarProtocol(LanguageServerProtocol):
@@ -118,14 +127,14 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> bytes:
         """Handles one message; never raises. Returns what follows it in `body` if the announced length was too long."""
-        try:
-            modification = sync.decode(body)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            modification = None
-        if modification is not None:
-            self._modify(modification)
+        return self.take(read(body))
+
+    def take(self, found: Modification | Parsed) -> bytes:
+        """The same, of what was read."""
+        if isinstance(found, Modification):
+            self._modify(found)
             return b""
-        messages, rest = parse(body)
+        messages, rest = found
         for message in messages:
             try:
                 self._dispatch(message)

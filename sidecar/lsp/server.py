@@ -38,7 +38,7 @@ from sidecar.lsp.announcement import NAME
 from sidecar.lsp.framing import Fault, Framing
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
-from sidecar.lsp.protocol import Handler, SidecarProtocol
+from sidecar.lsp.protocol import Handler, Parsed, SidecarProtocol, read
 from sidecar.lsp.reader import Reader
 from sidecar.lsp.writer import Writer
 
@@ -153,6 +153,10 @@ async def serve(
         await loop.run_in_executor(None, writer.wait, FLUSH)
 
 
+LARGE = 1024 * 1024
+"""Bytes of a message that takes the event loop too long to read."""
+
+
 class _Feeder:
     """Data → messages → protocol, in slices."""
 
@@ -172,6 +176,9 @@ class _Feeder:
         self._ended = False
         self._stopped = False
         self._reader: Reader | None = None
+        self._reading = False
+        """A large message is read in a thread. What comes behind it waits."""
+        self._aside: asyncio.Future[None] | None = None
 
     def start(self, reader: Reader) -> None:
         self._reader = reader
@@ -193,16 +200,33 @@ class _Feeder:
     def _handle(self, item: bytes | Fault) -> None:
         if isinstance(item, Fault):
             self._protocol.refuse(item.reason)
-        elif rest := self._protocol.receive(item):
+        else:
+            self._take(read(item))
+
+    def _take(self, found: Modification | Parsed) -> None:
+        if rest := self._protocol.take(found):
             self._framing.unread(rest)
+
+    async def _read_aside(self, body: bytes) -> None:
+        found = await self._loop.run_in_executor(None, read, body)
+        self._reading = False
+        if not self._stopped:
+            self._take(found)
+            del found
+            self._work()
 
     def _work(self) -> None:
         framing, reader = self._framing, self._reader
         assert reader is not None
-        if self._stopped:
+        if self._stopped or self._reading:
             return
         until = time.monotonic() + SLICE
         while (item := framing.next()) is not None:
+            if isinstance(item, bytes) and len(item) > LARGE:
+                self._reading = True
+                reader.pause()
+                self._aside = asyncio.ensure_future(self._read_aside(item))
+                return
             self._handle(item)
             if time.monotonic() > until:
                 reader.pause()

@@ -15,8 +15,10 @@ import os
 import select
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from sidecar.lsp.long_texts import LongText
 
 SOFT_LIMIT = 8 * 1024 * 1024
 """Bytes of unsent coalescible messages, the newest apart; beyond it the oldest of them are dropped."""
@@ -30,8 +32,25 @@ _BATCH = 256 * 1024
 _log = logging.getLogger(__name__)
 
 
+class _Unescaped(NamedTuple):
+    """The body of a message with long texts."""
+
+    pieces: Sequence[bytes | LongText]
+
+    def written(self) -> Iterator[bytes]:
+        """The message, of which each piece is let go with the next one."""
+        body = deque(data for piece in self.pieces for data in _of(piece))
+        yield b"Content-Length: %d\r\n\r\n" % sum(map(len, body))
+        while body:
+            yield body.popleft()
+
+
+def _of(piece: bytes | LongText) -> Iterable[bytes]:
+    return (piece,) if isinstance(piece, bytes) else piece.escaped()
+
+
 class _Message(NamedTuple):
-    pieces: Sequence[bytes]
+    pieces: Sequence[bytes | _Unescaped]
     size: int
     coalescible: bool
 
@@ -69,14 +88,14 @@ class Writer:
         """Bytes waiting, without the batch that is being written."""
         return self._firm + self._soft
 
-    def send(self, body: bytes | Sequence[bytes], key: Hashable | None = None) -> None:
+    def send(self, body: bytes | Sequence[bytes | LongText], key: Hashable | None = None) -> None:
         """Queues one message, whose pieces are not joined; never blocks. After a break it does nothing: whoever waits for an answer is told
         elsewhere."""
         if isinstance(body, bytes):
-            pieces: Sequence[bytes] = (b"Content-Length: %d\r\n\r\n%b" % (len(body), body),)
+            pieces: Sequence[bytes | _Unescaped] = (b"Content-Length: %d\r\n\r\n%b" % (len(body), body),)
         else:
-            pieces = (b"Content-Length: %d\r\n\r\n" % sum(map(len, body)), *body)
-        size = sum(map(len, pieces))
+            pieces = (_Unescaped(body),)
+        size = sum(map(len, pieces if isinstance(body, bytes) else body))
         overflow = False
         with self._changed:
             if self._closing or self._broken:
@@ -126,13 +145,18 @@ class Writer:
         try:
             while (batch := self._take()) is not None:
                 while batch:  # what is written is let go: the next message may be long in coming
-                    self._write(batch.popleft())
+                    self._write_next(batch)
         except OSError as error:
             self._break(f"writing to the editor failed: {error.strerror}")
         finally:
             self._done.set()
 
-    def _take(self) -> deque[bytes] | None:
+    def _write_next(self, batch: deque[bytes | _Unescaped]) -> None:
+        piece = batch.popleft()
+        for data in (piece,) if isinstance(piece, bytes) else piece.written():
+            self._write(data)
+
+    def _take(self) -> deque[bytes | _Unescaped] | None:
         with self._changed:
             while not self._queue:
                 if self._closing or self._broken:
@@ -140,7 +164,7 @@ class Writer:
                 self._changed.wait()
             if self._broken:
                 return None
-            parts: deque[bytes] = deque()
+            parts: deque[bytes | _Unescaped] = deque()
             size = 0
             while self._queue and size < _BATCH:
                 _, message = self._queue.popitem(last=False)
@@ -150,7 +174,8 @@ class Writer:
                     self._soft -= message.size
                 else:
                     self._firm -= message.size
-            return deque((b"".join(parts),)) if size < 2 * _BATCH else parts
+            small = [part for part in parts if isinstance(part, bytes)]
+            return deque((b"".join(small),)) if size < 2 * _BATCH and len(small) == len(parts) else parts
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)

@@ -19,6 +19,9 @@ def test_it_is_escaped_as_any_other(texts: list[str]) -> None:
         marks = Marks()
         body = json.dumps({"edits": [LongText.of(text) for text in texts]}, default=marks.put)
         assert bool(marks) == any(len(text) > 3 for text in texts)
-        pieces = marks.in_pieces(body)
+        found = marks.in_pieces(body)
+        pieces = [
+            data for piece in found for data in ([piece] if isinstance(piece, bytes) else piece.escaped())
+        ]
     assert b"".join(pieces) == json.dumps({"edits": texts}).encode()
     assert all(len(piece) <= 3 * 12 or b"edits" in piece or b'", "' in piece for piece in pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import threading
 from typing import Any
 
 import msgspec
@@ -13,7 +14,8 @@ import pytest
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
-from sidecar.lsp import sync
+from sidecar.lsp import server, sync
+from sidecar.lsp.protocol import read
 from tests.support import oracle
 from tests.support.raw_lsp import framed, in_process, message
 
@@ -173,7 +175,12 @@ class Editor:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-async def test_the_mirror_is_the_editors_text(encoding: str) -> None:
+@pytest.mark.parametrize("large", [server.LARGE, 250, 0], ids=["none large", "some large", "all large"])
+async def test_the_mirror_is_the_editors_text(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, large: int
+) -> None:
+    """In whatever order threads are done with the large messages."""
+    monkeypatch.setattr(server, "LARGE", large)
     async with in_process() as client:
         await client.initialize(capabilities={"general": {"positionEncodings": ["utf-7", encoding]}})
         editor = Editor(encoding, seed=5)
@@ -209,6 +216,26 @@ async def test_save_and_close() -> None:
         assert await client.text(URI) == "saved"
         client.notify(sync.DID_CLOSE, {"textDocument": {"uri": URI}})
         assert await client.command("test.text", {"uri": URI}) is None
+
+
+async def test_a_large_message_is_read_by_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 MB would take the event loop longer than anybody should wait for it."""
+    threads: list[int] = []
+    monkeypatch.setattr(server, "read", lambda body: (threads.append(threading.get_ident()), read(body))[1])
+    async with in_process() as client:
+        await client.initialize()
+        text = "x" * 2 * server.LARGE
+        opened = message(
+            method=sync.DID_OPEN, params={"textDocument": {"uri": URI, "version": 1, "text": text}}
+        )
+        change = {"range": at(0, 0, 0, 1), "text": "é"}
+        told = {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [change]}
+        await asyncio.to_thread(client.send, opened + message(method=sync.DID_CHANGE, params=told))
+        assert await client.text(URI) == "é" + text[1:]
+        assert [one for one in threads if one != threading.get_ident()] == [threads[-3]]
+        await asyncio.to_thread(client.send, opened)
+        client.close()  # the end of input comes while it is read
+        assert await client.exit_code() == 1
 
 
 async def test_a_large_burst_leaves_room_for_answers() -> None:

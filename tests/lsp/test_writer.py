@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import threading
@@ -13,6 +14,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from sidecar.core.overlay import Modification
+from sidecar.lsp.long_texts import LongText
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.writer import Writer
 from tests.support.raw_lsp import in_process
@@ -108,6 +110,24 @@ def test_many_messages_of_all_sizes_arrive_unharmed(pipe: Pipe) -> None:
     for body in bodies:
         writer.send(body)
     assert pipe.finish(writer) == bodies
+
+
+def test_a_long_text_is_escaped_by_the_thread_that_writes_it(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    escaped = LongText.escaped
+    monkeypatch.setattr(
+        LongText,
+        "escaped",
+        lambda self: (threads.append(threading.current_thread().name), escaped(self))[1],
+    )
+    writer = Writer(pipe.writing, pipe.on_broken)
+    text = "é\n" * 100_000
+    writer.send([b'{"x":"', LongText(text), b'"}'])
+    writer.send(b"next")
+    assert pipe.finish(writer) == [json.dumps({"x": text}, separators=(",", ":")).encode(), b"next"]
+    assert threads == ["lsp-writer"]
 
 
 def test_what_is_written_is_let_go(pipe: Pipe) -> None:
