@@ -183,6 +183,14 @@ class Beliefs:
             if entry.belief is not None:
                 entry.belief = _with_change(entry.belief, before, after)
 
+    def kept(self, session: str, uri: DocumentUri) -> list[Text]:
+        """The raw texts of which `candidates` makes the compared form: a thread may do that before (`Text.folded`)."""
+        entry = self._entries.get((session, uri))
+        if entry is None:
+            return []
+        beliefs = [one.text for one in (entry.belief, *entry.unseen) if one is not None]
+        return [one for one in (*beliefs, *(served.text for served in entry.served)) if isinstance(one, Text)]
+
     def served(self, session: str, uri: DocumentUri) -> bool:
         """Whether this session was ever given, or wrote, this document."""
         entry = self._entries.get((session, uri))

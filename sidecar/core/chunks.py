@@ -10,6 +10,7 @@ insertion cheaper and the copy of the chunk list at a snapshot more expensive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 TARGET = 4096
@@ -87,7 +88,7 @@ def common_suffix(one: str, other: str) -> int:
     return low
 
 
-def same_pieces(one: list[str], other: list[str]) -> bool:
+def same_pieces(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two lists of pieces are one text, cut at different places. Nothing is joined."""
     i = j = in_one = in_other = 0
     while i < len(one) and j < len(other):

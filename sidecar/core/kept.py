@@ -6,7 +6,8 @@ file; in chunks, what is equal is there once.
 
 from __future__ import annotations
 
-from sidecar.core.normal import BOM, normal
+from sidecar.core.chunks import same_pieces
+from sidecar.core.normal import pieces
 from sidecar.core.text import Text, sharing
 
 
@@ -33,10 +34,14 @@ class Kept:
     @staticmethod
     def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:
         """The compared form of `raw`: the same chunks, unless it has a byte order mark or other line ends than "\\n"."""
-        chunks = raw.chunks
-        if not chunks[0].startswith(BOM) and not any("\r" in chunk for chunk in chunks):
+        compared = pieces(raw)
+        if all(piece is chunk for piece, chunk in zip(compared, raw.chunks, strict=True)):
             return Kept(raw)
-        return Kept.of(normal(str(raw)), like)
+        if like is not None:
+            known = (like.text if isinstance(like, Kept) else like).chunks
+            if same_pieces(compared, known):
+                return like if isinstance(like, Kept) else Kept(like)
+        return Kept(Text(list(filter(None, compared)) or [""]))
 
     def __str__(self) -> str:
         return str(self.text)
@@ -55,7 +60,7 @@ class Kept:
 
     def is_said_by(self, raw: Text) -> bool:
         """Whether it is the compared form of `raw`."""
-        return self.text == raw or Kept.of_raw(raw) == self
+        return self.text == raw or same_pieces(pieces(raw), self.text.chunks)
 
     def but_for_its_end(self, compared: str) -> bool:
         """Whether it says `compared`, or that with other final line ends."""

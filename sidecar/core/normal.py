@@ -24,11 +24,17 @@ def normal(raw: str) -> str:
     return fold(raw.removeprefix(BOM))
 
 
+def pieces(text: Text) -> list[str]:
+    """The compared form of `text`, in pieces. (No chunk ends between "\r" and "\n".)"""
+    found = text.folded()
+    found[0] = found[0].removeprefix(BOM)
+    return found
+
+
 def says(text: Text, compared: str) -> bool:
     """Whether `compared` is the compared form of `text`, found without making that."""
     at = 0
-    for number, chunk in enumerate(text.chunks):  # none ends between "\r" and "\n"
-        piece = fold(chunk) if number else normal(chunk)
+    for piece in pieces(text):
         if not compared.startswith(piece, at):
             return False
         at += len(piece)

@@ -31,6 +31,7 @@ from sidecar.core.chunks import (
     same_pieces,
     terminators,
 )
+from sidecar.core.lineends import fold
 from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
 
 __all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget", "sharing"]
@@ -64,6 +65,7 @@ class Text:
         "_ascii",
         "_chunks",
         "_far",
+        "_folded",
         "_index",
         "_json",
         "_length",
@@ -90,6 +92,8 @@ class Text:
         """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
         self._json: list[bytes | None] | None = None
         """What `json_escaped` made of each chunk."""
+        self._folded: list[str | None] | None = None
+        """What `folded` made of each chunk."""
         self._whole: str | None = None
         """See `remember`."""
 
@@ -266,6 +270,13 @@ class Text:
         self._json = [*escaped]
         return escaped
 
+    def folded(self) -> list[str]:
+        """The text in pieces, with every line end as "\n". Kept per chunk, as above; the chunk itself where nothing changes."""
+        known = self._folded or [None] * len(self._chunks)
+        pieces = [fold(chunk) if old is None else old for old, chunk in zip(known, self._chunks, strict=True)]
+        self._folded = [*pieces]
+        return pieces
+
     def _line_start(self, line: int) -> tuple[int, int, int]:
         """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
         if line == 0:
@@ -355,6 +366,7 @@ class Text:
         new._near = self._near
         new._far = self._far
         new._json = None if self._json is None else self._json.copy()
+        new._folded = None if self._folded is None else self._folded.copy()
         new._whole = None
         return new
 
@@ -415,8 +427,9 @@ class Text:
         self._ascii = self._ascii and new.isascii()
         chunks[low:high] = fresh
         self._lines[low:high] = lines
-        if self._json is not None:
-            self._json[low:high] = [None] * len(fresh)
+        for known in (self._json, self._folded):
+            if known is not None:
+                known[low:high] = [None] * len(fresh)
         self._index = ChunkIndex(self._lines, [len(chunk) for chunk in chunks])
 
     def _changed(self, number: int, lines: int, points: int, new: str) -> None:
@@ -427,8 +440,9 @@ class Text:
             self._terminators += lines
         if self._ascii and not new.isascii():
             self._ascii = False
-        if self._json is not None:
-            self._json[number] = None
+        for known in (self._json, self._folded):
+            if known is not None:
+                known[number] = None
 
 
 _remembering: ref[Text] | None = None
@@ -472,6 +486,10 @@ class Rope:
             self._text._index.settle()  # from here on nothing of it changes, so that other threads may read it
             self._shared = True
         return self._text
+
+    def adopt(self, text: Text) -> None:
+        """`text` says the same: from now on both are in the same chunks."""
+        self._text, self._shared = text, True
 
     def slice(self, start: int, end: int) -> str:
         """As `Text.slice`, of what it says now."""

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.kept import Kept
+from sidecar.core.lineends import fold
 from sidecar.core.normal import normal
 from sidecar.core.text import Rope, Text, sharing
 from tests.core.text_values import TEXTS, as_sent
+from tests.support.chunk_size import chunk_size
 
 LINES = "".join(f"line {number}\n" for number in range(20_000))
 
@@ -64,6 +66,29 @@ def test_a_text_in_the_chunks_of_another_is_one_like_any_other(
     assert all(found.chunks)
     assert not any(a.endswith("\r") and b.startswith("\n") for a, b in pairwise(found.chunks))
     assert all(found.line(number) == Text.of(text).line(number) for number in range(0, found.line_count, 500))
+
+
+@given(
+    TEXTS.map(as_sent),
+    st.lists(
+        st.tuples(
+            st.integers(0, 60), st.integers(0, 60), st.sampled_from(["", "x", "\r", "\n", "\r\n", "é\r\n"])
+        )
+    ),
+)
+def test_what_was_folded_follows_every_edit(raw: str, edits: list[tuple[int, int, str]]) -> None:
+    with chunk_size(4):
+        rope = Rope(raw)
+        for one, other, new in edits:
+            before = rope.snapshot()
+            assert "".join(before.folded()) == fold(str(before))
+            start, end = sorted((min(one, len(rope)), min(other, len(rope))))
+            rope.splice(start, end, new)
+            after = rope.snapshot()
+            assert "".join(after.folded()) == fold(str(after))
+            assert Kept.of_raw(after).is_said_by(after)
+            rope.adopt(Text.of(str(after)))
+            assert rope.snapshot() == after
 
 
 def test_other_line_ends_are_kept_apart_once() -> None:

@@ -195,6 +195,12 @@ GATES = (
         "tests/gates/test_loop_steps.py::test_the_gate_can_fail",
     ),
     Gate(
+        "write_steps",
+        ["tests/gates/test_write_steps.py"],
+        "a step of a large write < 20 ms",
+        "tests/gates/test_write_steps.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "bridge_steps",
         ["tests/gates/test_bridge_steps.py"],
         "a step of a long request < 20 ms",

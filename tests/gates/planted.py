@@ -371,6 +371,24 @@ def any_number_of_values() -> None:
     sidecar.acp.messages.has_too_many_values = lambda line: False
 
 
+def the_editor_is_read_at_once() -> None:
+    """However large its message is; and texts for it are escaped where they come about."""
+    from sidecar.lsp import server
+    from sidecar.lsp.long_texts import Marks
+
+    stopwatch()
+    server.LARGE = 1 << 40
+    in_pieces = Marks.in_pieces
+
+    def whole(self: Marks, encoded: str) -> Any:
+        pieces = in_pieces(self, encoded)
+        return [
+            data for piece in pieces for data in ([piece] if isinstance(piece, bytes) else piece.escaped())
+        ]
+
+    Marks.in_pieces = whole
+
+
 def the_bridge_reads_lines_at_once() -> None:
     from sidecar.bridge import server
 
@@ -411,6 +429,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         stopwatch,
         lines_are_read_at_once,
         any_number_of_values,
+        the_editor_is_read_at_once,
         the_bridge_reads_lines_at_once,
     )
 }

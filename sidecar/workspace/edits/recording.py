@@ -38,7 +38,9 @@ class DiskChange:
     def of(before: str, changes: ChangeSet, like: Text | None = None) -> DiskChange:
         """`like`: a text that is probably `before`, and then not copied."""
         text = Text.of(before) if like is None else sharing(before, like)
-        return DiskChange(text, led_to(text, changes), lines_changed(text, changes))
+        after = led_to(text, changes)
+        after.folded()  # which others ask for, on the event loop
+        return DiskChange(text, after, lines_changed(text, changes))
 
 
 class Recorder:

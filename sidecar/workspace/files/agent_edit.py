@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sidecar.core.belief import Candidate
+from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.inflight import led_to
 from sidecar.core.ledger import Author
@@ -43,6 +44,17 @@ class _WorkedOut:
     """Added and removed by the edit."""
 
 
+def _normal(text: Text) -> Normal:
+    text.folded()  # which others ask for, on the event loop
+    return Normal(str(text))
+
+
+def _led_to(text: Text, changes: ChangeSet) -> Text:
+    after = led_to(text, changes)
+    after.folded()
+    return after
+
+
 class AgentEdit(Intent[Refusal | None]):
     """Makes the document's text what an agent wants, merged with everybody else's work. Its end None means that the
     document has that text.
@@ -76,7 +88,7 @@ class AgentEdit(Intent[Refusal | None]):
         snapshot = tracked.document.snapshot()
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
-            now = await aside(size, lambda: Normal(str(snapshot)))
+            now = await aside(size, lambda: _normal(snapshot))
             candidates = self._candidates(tracked.document.uri, now.text)
             self._ahead = await aside(size, lambda: self._worked_out(candidates, now, snapshot))
 
@@ -91,7 +103,7 @@ class AgentEdit(Intent[Refusal | None]):
         known = plan.after if changes is plan.changes else None
         after = changes.apply(now.raw) if known is None else known
         large = len(now.raw) + len(after) > LARGE
-        kept = (text, led_to(text, changes)) if large else (None, None)
+        kept = (text, _led_to(text, changes)) if large else (None, None)
         lines = lines_changed(text, changes) if len(now.raw) > LARGE else (0, 0)
         return _WorkedOut(candidates, now, Planned(now.raw, changes, after, kept), lines)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
-from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal
 from sidecar.core.refusal import Refusal
@@ -53,6 +53,18 @@ class _Begun:
     proper: str | None
     """What the file says without a misplaced edit, where one is taken out."""
     refused: Refusal | None
+
+
+def _normal(text: str, known: Sequence[Text]) -> Normal:
+    for one in known:
+        one.folded()  # which is asked for next, on the event loop
+    return Normal(text)
+
+
+def _text(text: str) -> Text:
+    found = Text.of(text)
+    found.folded()  # which others ask for, on the event loop
+    return found
 
 
 class DiskWriter:
@@ -151,7 +163,8 @@ class DiskWriter:
     ) -> _WorkedOut | WriteDone | Refusal:
         """The texts that it is worked out from are let go with this call, but for the one that is changed."""
         size = len(decoded.text) + len(task.content)
-        now = await aside(size, lambda: Normal(decoded.text))
+        known = self._state.beliefs.kept(task.session.id, place.uri)
+        now = await aside(size, lambda: _normal(decoded.text, known))
         disk = self._state.documents.disk
         disk.seen(place.uri, now.text)
         candidates = self._state.candidates(task.session, place.uri, task.ticket.moment, now.text)
@@ -218,7 +231,7 @@ class DiskWriter:
         if unwritable is not None:
             return unwritable
         await self._behind.before_write(place.uri, place.path, missing, None)
-        after = await aside(len(text), lambda: Text.of(text))
+        after = await aside(len(text), lambda: _text(text))
         author = await self._recorder.begin(session, place.path, None, text, "disk", kept=(None, after))
         if isinstance(author, Refusal):
             return author
@@ -235,7 +248,7 @@ class DiskWriter:
         known = (
             DiskChange.of(before, changes)
             if before
-            else DiskChange(_NOTHING, after, lines_changed("", changes))
+            else DiskChange(_NOTHING, after, (after.line_count - (text[-1:] in ("", "\n", "\r")), 0))
         )
         self._recorder.disk_change(session, place.uri, author, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))

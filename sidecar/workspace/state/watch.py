@@ -78,5 +78,8 @@ class Watch(Story):
         same = next((text for text in self._sent if text == edit.new), None)
         if same is not None:
             edit = replace(edit, new=same)
+        was_matched = self.matched
         self.received(edit)
+        if self.matched and not was_matched:
+            document.rope.adopt(self.reached)
         self.news.ring()
