@@ -35,13 +35,13 @@ class Kept:
     def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:
         """The compared form of `raw`: the same chunks, unless it has a byte order mark or other line ends than "\\n"."""
         compared = pieces(raw)
-        if all(piece is chunk for piece, chunk in zip(compared, raw.chunks, strict=True)):
+        if raw.is_in(compared):
             return Kept(raw)
         if like is not None:
             known = (like.text if isinstance(like, Kept) else like).chunks
             if same_pieces(compared, known):
                 return like if isinstance(like, Kept) else Kept(like)
-        return Kept(Text(list(filter(None, compared)) or [""]))
+        return Kept(raw.saying(compared))
 
     def __str__(self) -> str:
         return str(self.text)

@@ -25,7 +25,7 @@ def normal(raw: str) -> str:
 
 
 def pieces(text: Text) -> list[str]:
-    """The compared form of `text`, in pieces. (No chunk ends between "\r" and "\n".)"""
+    """The compared form of `text`, in pieces. (No chunk ends between "\\r" and "\\n".)"""
     found = text.folded()
     found[0] = found[0].removeprefix(BOM)
     return found

@@ -75,10 +75,10 @@ class Text:
         "_whole",
     )
 
-    def __init__(self, text: str | list[str] = "") -> None:
-        """`text`: or its chunks, for this module only."""
+    def __init__(self, text: str | list[str] = "", lines: list[int] | None = None) -> None:
+        """`text`: or its chunks, for this module only; `lines`: the number of terminators of each, where it is known."""
         self._chunks: list[str] = divide(text) if isinstance(text, str) else text
-        self._lines: list[int] = [terminators(chunk) for chunk in self._chunks]
+        self._lines: list[int] = lines or [terminators(chunk) for chunk in self._chunks]
         """The number of terminators of each chunk."""
         lengths = [len(chunk) for chunk in self._chunks]
         self._index = ChunkIndex(self._lines, lengths)
@@ -271,11 +271,20 @@ class Text:
         return escaped
 
     def folded(self) -> list[str]:
-        """The text in pieces, with every line end as "\n". Kept per chunk, as above; the chunk itself where nothing changes."""
+        """The text in pieces, with every line end as "\\n". Kept per chunk, as above; the chunk itself where nothing changes."""
         known = self._folded or [None] * len(self._chunks)
         pieces = [fold(chunk) if old is None else old for old, chunk in zip(known, self._chunks, strict=True)]
         self._folded = [*pieces]
         return pieces
+
+    def is_in(self, pieces: list[str]) -> bool:
+        """Whether these are its chunks."""
+        return all(piece is chunk for piece, chunk in zip(pieces, self._chunks, strict=True))
+
+    def saying(self, pieces: list[str]) -> Text:
+        """The text in pieces that say of its lines what its own chunks do, perhaps with other line ends."""
+        lines = [count for count, piece in zip(self._lines, pieces, strict=True) if piece]
+        return Text(list(filter(None, pieces)) or [""], lines)
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
         """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
@@ -370,7 +379,7 @@ class Text:
         new._whole = None
         return new
 
-    def _splice(self, start: int, end: int, new: str) -> None:
+    def _splice(self, start: int, end: int, new: str, foreseen: Text | None) -> None:
         number, line_start, before = self._near[1]
         chunks = self._chunks
         old = chunks[number]
@@ -392,13 +401,16 @@ class Text:
             if far > number or (far == number and far_start >= start):
                 self._far = _NOT_FAR
         else:
-            self._splice_chunks(number, start, end, new)
+            self._splice_chunks(number, start, end, new, foreseen, before)
             self._near = _FIRST_LINE
             self._far = _NOT_FAR
 
-    def _splice_chunks(self, first: int, start: int, end: int, new: str) -> None:
-        """Offsets count from the start of chunk `first`; `end` may be in a later one."""
+    def _splice_chunks(
+        self, first: int, start: int, end: int, new: str, foreseen: Text | None, offset: int
+    ) -> None:
+        """Offsets count from the start of chunk `first`, which is at `offset`; `end` may be in a later one."""
         chunks = self._chunks
+        behind = self._length - offset - end
         last, before = first, 0
         while end - before > len(chunks[last]):
             before += len(chunks[last])
@@ -415,8 +427,19 @@ class Text:
         ):
             tail += chunks[high]
             high += 1
-        fresh = divide_between(head, new, tail)
-        lines = [terminators(chunk) for chunk in fresh]
+        known = None
+        if foreseen is not None:
+            known = foreseen._pieces_at(offset + start, new) or foreseen._pieces_at(
+                foreseen._length - behind - len(new), new
+            )
+        if known is None:
+            fresh = divide_between(head, new, tail)
+            lines = [terminators(chunk) for chunk in fresh]
+        else:
+            begin, between, lines_between, stop = known
+            begins, stops = divide(head + begin), divide(stop + tail)
+            fresh = [*begins, *between, *stops]
+            lines = [*map(terminators, begins), *lines_between, *map(terminators, stops)]
         if high - low == len(fresh) == 1:
             old = chunks[low]
             chunks[low] = fresh[0]
@@ -431,6 +454,27 @@ class Text:
             if known is not None:
                 known[low:high] = [None] * len(fresh)
         self._index = ChunkIndex(self._lines, [len(chunk) for chunk in chunks])
+
+    def _pieces_at(self, start: int, part: str) -> tuple[str, list[str], list[int], str] | None:
+        """`part` in pieces, if it is what the text says from `start` on: what it has of the first chunk that it is in, the chunks between with their
+        terminators, and what it has of the last one. None: it is not, or too short for that to be of use."""
+        end = start + len(part)
+        if len(part) <= 4 * MAXIMUM or start < 0 or end > self._length:
+            return None
+        first, _, before = self._index.chunk_of_offset(start)
+        last, _, last_before = self._index.chunk_of_offset(end - 1)
+        chunks = self._chunks
+        begin, between, stop = (
+            chunks[first][start - before :],
+            chunks[first + 1 : last],
+            chunks[last][: end - last_before],
+        )
+        at = 0
+        for piece in (begin, *between, stop):
+            if not part.startswith(piece, at):
+                return None
+            at += len(piece)
+        return begin, between, self._lines[first + 1 : last], stop
 
     def _changed(self, number: int, lines: int, points: int, new: str) -> None:
         self._index.add(number, lines, points)
@@ -459,11 +503,12 @@ def forget() -> None:
 class Rope:
     """A text that is edited. It is not a Text, because it changes; `snapshot` keeps its current state."""
 
-    __slots__ = ("_shared", "_text")
+    __slots__ = ("_foreseen", "_shared", "_text")
 
     def __init__(self, text: str = "") -> None:
         self._text = Text(text)
         self._shared = False
+        self._foreseen: Text | None = None
 
     @classmethod
     def of(cls, text: Text) -> Rope:
@@ -471,6 +516,7 @@ class Rope:
         rope = cls.__new__(cls)
         rope._text = text
         rope._shared = True
+        rope._foreseen = None
         return rope
 
     def __len__(self) -> int:
@@ -486,6 +532,11 @@ class Rope:
             self._text._index.settle()  # from here on nothing of it changes, so that other threads may read it
             self._shared = True
         return self._text
+
+    def foresees(self, text: Text | None) -> None:
+        """It will probably say `text`, one end after the other: what is long and put where `text` says the same is in the same chunks, and needs not be
+        divided. None: nobody knows any more."""
+        self._foreseen = text
 
     def adopt(self, text: Text) -> None:
         """`text` says the same: from now on both are in the same chunks."""
@@ -527,7 +578,7 @@ class Rope:
         if self._shared:
             self._text = self._text._copy()
             self._shared = False
-        self._text._splice(start, end, new)
+        self._text._splice(start, end, new, self._foreseen)
         return Edit(start, end, new)
 
     def _replace(self, new: str) -> Edit:

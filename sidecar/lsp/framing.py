@@ -43,6 +43,7 @@ class Framing:
 
     __slots__ = (
         "_buffer",
+        "_head",
         "_last",
         "_lost",
         "_max_body",
@@ -62,6 +63,8 @@ class Framing:
         """Bytes not yet consumed, in `_buffer` from `_position` and in `_parts`."""
         self._need = 0
         """Nothing can be decided before this many bytes are there: spares joining a large body at every read."""
+        self._head = 0
+        """Bytes before the body that is waited for; 0: it is none, or a small one."""
         self._last = b""
         """The end of what has come of a body that is not complete."""
         self._skipping = False
@@ -70,7 +73,7 @@ class Framing:
     def feed(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
-        if self._need and not self._skipping:
+        if self._size < self._need and not self._skipping:
             window = self._last + data
             if _USUAL.search(window):  # the next message already: the length of this one was wrong
                 self._need = 0
@@ -81,7 +84,7 @@ class Framing:
         self._parts[:0] = [data, self._buffer[self._position :]]
         self._buffer, self._position = b"", 0
         self._size += len(data)
-        self._need = 0
+        self._need = self._head = 0
 
     @property
     def pending(self) -> int:
@@ -92,6 +95,8 @@ class Framing:
         """The next item; None: feed more."""
         if self._size < self._need or not self._size:
             return None
+        if self._need and self._head:
+            return self._awaited()
         if self._parts:
             self._join()
         if self._skipping:
@@ -112,6 +117,19 @@ class Framing:
         self._position = 0
         self._parts.clear()
 
+    def _awaited(self) -> bytes:
+        """The large body that was waited for. It is copied once."""
+        left, body, rest = self._need - self._head, list[bytes](), list[bytes]()
+        for part in (self._buffer[self._position + self._head :], *self._parts):
+            body.append(part[:left])
+            if left < len(part):
+                rest.append(part[left:])
+            left -= len(body[-1])
+        self._size -= self._need
+        self._buffer, self._position, self._parts = b"", 0, rest
+        self._need = self._head = 0
+        return b"".join(body)
+
     def _body(self, start: int, length: int) -> bytes | Fault | None:
         end = start + length
         if length > self._max_body:
@@ -121,6 +139,7 @@ class Framing:
             following = _USUAL.search(self._buffer, start)
             if following is None:
                 self._need = end - self._position
+                self._head = start - self._position if length > _LARGE else 0
                 self._last = self._buffer[max(start, len(self._buffer) - _TAIL) :]
                 return None
             end = following.start()
@@ -131,7 +150,7 @@ class Framing:
     def _consume(self, count: int) -> None:
         self._position += count
         self._size -= count
-        self._need = 0
+        self._need = self._head = 0
         if self._position == len(self._buffer) or count > _LARGE:
             self._buffer, self._position = self._buffer[self._position :], 0
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 
+from sidecar.core.held import as_held
+
 LONG = 64 * 1024
 """Characters of a piece; a text with more is one of these."""
 
@@ -26,8 +28,8 @@ class LongText:
         return LongText(text) if len(text) > LONG else text
 
     def __len__(self) -> int:
-        """Characters."""
-        return len(self.text)
+        """Bytes that it takes until it is written."""
+        return as_held(self.text)
 
     def escaped(self) -> Iterator[bytes]:
         """As ASCII, without quotes."""

@@ -75,7 +75,7 @@ def read(body: bytes) -> Modification | Parsed:
 
 
 class SidecarProtocol(LanguageServerProtocol):
-    """One connection. `receive` takes message bodies, `attach` gives it the way out."""
+    """One connection. `take` takes what `read` made of message bodies, `attach` gives it the way out."""
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
@@ -125,12 +125,8 @@ class SidecarProtocol(LanguageServerProtocol):
 
     # ---- in
 
-    def receive(self, body: bytes) -> bytes:
-        """Handles one message; never raises. Returns what follows it in `body` if the announced length was too long."""
-        return self.take(read(body))
-
     def take(self, found: Modification | Parsed) -> bytes:
-        """The same, of what was read."""
+        """Handles one message; never raises. Returns what follows it in its body if the announced length was too long."""
         if isinstance(found, Modification):
             self._modify(found)
             return b""

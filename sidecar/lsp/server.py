@@ -178,7 +178,6 @@ class _Feeder:
         self._reader: Reader | None = None
         self._reading = False
         """A large message is read in a thread. What comes behind it waits."""
-        self._aside: asyncio.Future[None] | None = None
 
     def start(self, reader: Reader) -> None:
         self._reader = reader
@@ -207,13 +206,12 @@ class _Feeder:
         if rest := self._protocol.take(found):
             self._framing.unread(rest)
 
-    async def _read_aside(self, body: bytes) -> None:
-        found = await self._loop.run_in_executor(None, read, body)
+    def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
         self._reading = False
-        if not self._stopped:
-            self._take(found)
-            del found
-            self._work()
+        if self._stopped or reading.cancelled():
+            return
+        self._loop.call_soon(self._work)  # also where this one fails
+        self._take(reading.result())
 
     def _work(self) -> None:
         framing, reader = self._framing, self._reader
@@ -225,7 +223,7 @@ class _Feeder:
             if isinstance(item, bytes) and len(item) > LARGE:
                 self._reading = True
                 reader.pause()
-                self._aside = asyncio.ensure_future(self._read_aside(item))
+                self._loop.run_in_executor(None, read, item).add_done_callback(self._was_read)
                 return
             self._handle(item)
             if time.monotonic() > until:

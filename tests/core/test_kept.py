@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,24 @@ def test_what_was_folded_follows_every_edit(raw: str, edits: list[tuple[int, int
             assert Kept.of_raw(after).is_said_by(after)
             rope.adopt(Text.of(str(after)))
             assert rope.snapshot() == after
+
+
+@pytest.mark.parametrize("last_first", [False, True])
+def test_what_is_foreseen_is_not_divided_again(last_first: bool) -> None:
+    """In whichever order an editor tells the edits: what is long is in the chunks of the text that they were known to lead to."""
+    places = [len(LINES) // 3, 2 * len(LINES) // 3]
+    new = "another\r\n" * 20_000
+    before = Text.of(LINES)
+    made, told = Rope.of(before), Rope.of(before)
+    for place in reversed(places):
+        made.splice(place, place + 5, new)
+    after = made.snapshot()
+    told.foresees(after)
+    for place in reversed(places) if last_first else (places[0], places[1] + len(new) - 5):
+        told.splice(place, place + 5, new)
+    assert told.snapshot() == after
+    known = set(map(id, after.chunks))
+    assert len([chunk for chunk in told.snapshot().chunks if id(chunk) not in known]) < 8
 
 
 def test_other_line_ends_are_kept_apart_once() -> None:

@@ -63,6 +63,25 @@ class RopeEqualsOracle(RuleBasedStateMachine):
             self.rope.splice(start, end, new)
             self.text = after
 
+    @rule(places=st.lists(st.integers(0, 40), min_size=4, max_size=4), new=TEXTS, times=st.integers(1, 5))
+    def foreseen(self, places: list[int], new: str, times: int) -> None:
+        """Two splices, in either order, of which somebody has said what they lead to; what comes later is another text."""
+        one, two, three, four = sorted(min(place, len(self.text)) for place in places)
+        new *= times
+        after = self.text[:one] + new + self.text[two:three] + new + self.text[four:]
+        if after != self.from_editor(after) or self.text != self.from_editor(self.text):
+            return
+        self.rope.foresees(Text.of(after))
+        if times % 2:
+            steps = [(three, four), (one, two)]
+        else:
+            shift = len(new) - (two - one)
+            steps = [(one, two), (three + shift, four + shift)]
+        for start, end in steps:
+            self.text = self.text[:start] + new + self.text[end:]
+            self.rope.splice(start, end, new)
+            check_against_oracle(self.rope, self.text, self.encoding)
+
     @rule(cut=st.integers(0, 40), drop=st.integers(0, 3), new=TEXTS)
     def whole_text(self, cut: int, drop: int, new: str) -> None:
         self.text = self.from_editor(self.text[:cut] + new + self.text[cut + drop :])

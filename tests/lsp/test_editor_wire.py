@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from sidecar.lsp.framing import Fault, Framing
+from sidecar.lsp.protocol import read
 from tests.support import lsp_only
 from tests.support.hostile_editor import (
     INIT,
@@ -149,7 +150,7 @@ async def test_mutilated_sessions() -> None:
                 while (item := framing.next()) is not None:
                     if isinstance(item, Fault):
                         server.protocol.refuse(item.reason)
-                    elif rest := server.protocol.receive(item):
+                    elif rest := server.protocol.take(read(item)):
                         framing.unread(rest)
             await server.protocol.disconnect(5)
         assert "method" not in {key for answer in sent for key in answer}, f"seed {seed}"

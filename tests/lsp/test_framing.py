@@ -5,9 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sidecar.lsp import framing as framing_of_bodies
 from sidecar.lsp.framing import MAX_HEADER, Fault, Framing
 
 A = b'{"a":1}'
@@ -65,17 +66,28 @@ CASES: list[tuple[str, bytes, list[bytes | str]]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture(params=[False, True], ids=["as large as they are", "all large"])
+def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param:
+        monkeypatch.setattr(framing_of_bodies, "_LARGE", -1)
+
+
+@pytest.mark.usefixtures("sizes")
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 10, 64, 10**6])
 @pytest.mark.parametrize(("data", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_messages(data: bytes, expected: list[bytes | str], step: int) -> None:
     assert read(data, step) == expected
 
 
+@pytest.mark.usefixtures("sizes")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 400))
 def test_any_bodies_in_any_slices(bodies: list[bytes], step: int) -> None:
     assert read(b"".join(framed(body) for body in bodies), step) == bodies
 
 
+@pytest.mark.usefixtures("sizes")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300), st.integers(1, 50))
 def test_noise_never_raises_and_ends_at_the_next_message(noise: bytes, step: int) -> None:
     """After noise the next two messages: the first may be taken for a part of it, the second never is."""
@@ -120,6 +132,26 @@ def test_a_body_that_is_waited_for_is_looked_at_once(monkeypatch: pytest.MonkeyP
     assert isinstance(body, bytes)
     assert body == b"Content-Length: 7 " * 500 * 99 + b"x"
     assert framing.next() == A
+
+
+def test_a_large_body_is_copied_once() -> None:
+    """However much of what follows has come with its end."""
+    framing, pieces = Framing(), [b"x" * 100_000 for _ in range(100)]
+    framing.feed(b"Content-Length: 10000000\r\n\r\n")
+    assert framing.next() is None
+    for piece in pieces[:-1]:
+        framing.feed(piece)
+    framing.feed(pieces[-1] + framed(A) + framed(B))
+    tracemalloc.start()
+    try:
+        body = framing.next()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(body, bytes)
+    assert len(body) == 10_000_000
+    assert most < 10_200_000, most
+    assert [framing.next(), framing.next(), framing.next()] == [A, B, None]
 
 
 def test_a_large_body_is_not_kept_with_what_came_behind_it() -> None:

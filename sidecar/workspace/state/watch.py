@@ -49,6 +49,8 @@ class Watch(Story):
         """Of the document with each of `edits`; with those received before, at most."""
         self.news = news or News()
         self._closed = False
+        if len(expected) > _LARGE:
+            document.rope.foresees(expected)
         document.listeners.append(self._on_edit)
 
     async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
@@ -61,6 +63,7 @@ class Watch(Story):
     def close(self) -> None:
         if self._on_edit in self.document.listeners:
             self.document.listeners.remove(self._on_edit)
+            self.document.rope.foresees(None)
         self._closed = True
         self.news.ring()
 
