@@ -108,6 +108,7 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
             made = await journal.folders_under_review()
             entered.update(one.entry.path for one in seen.found)
+            await journal.finish_all(_made_after_all(seen), "done")
             for uri, written in seen.unnoted:
                 if written.states is not None:
                     rows = [name for name in await journal.ledger_uris() if _is_row_of(name, uri)]
@@ -141,6 +142,7 @@ def settle(store: Store) -> list[str]:
         seen = look(cut, frozenset(entered))
         made = store.folders_under_review()
         entered.update(one.entry.path for one in seen.found)
+        store.finish_all(_made_after_all(seen), "done")
         for uri, written in seen.unnoted:
             if written.states is not None:
                 rows = [name for name in store.ledger_uris() if _is_row_of(name, uri)]
@@ -163,6 +165,11 @@ def settle(store: Store) -> list[str]:
         store.turn_settled(cut.id)
         told += [sentence.words for sentence in sentences(cut, seen)]
     return told
+
+
+def _made_after_all(seen: Look) -> list[str]:
+    """The writes of which nobody knew how they ended: what was found in their files was made on top of them."""
+    return [written.entry.id for _, written in seen.unnoted if written.entry.state == "unknown"]
 
 
 def _some_at_a_time(found: Sequence[Found]) -> Iterator[Sequence[Found]]:
@@ -247,7 +254,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
                 path = os.path.join(start.folder, name)
                 before = _with_save(before, start.saves[name], path)
                 saved_over.append(path)
-            found += _compared(cut, name, before, after, stat)
+            found += _compared(cut, name, before, after, stat, _removed(cut, name))
     changed = {one.entry.path for one in found}.union(saved_over)
     return Look(found, lost, list(_with_last_write(cut, changed)))
 
@@ -335,6 +342,16 @@ def _last_written(written: Written, now: FileState | Refusal | None, mode: int) 
     return None if text is None else _encoded(text, written.entry.encoding, written.entry.bom, mode)
 
 
+def _removed(cut: CutOff, name: str) -> FileState | None:
+    """What the turn's last write that the journal has of it took away: a file that is there now was made in its place."""
+    written = cut.written.get(os.path.join(cut.start.folder, name))
+    return (
+        None
+        if written is None or written.states is None or written.states[1] is not None
+        else written.states[0]
+    )
+
+
 def _with_save(before: FileState | None, save: SavedOver, path: str) -> FileState | None:
     """What the user saved on top of changes that were being counted when the sidecar ended is theirs: as if it had been there before what the journal
     does not have of these."""
@@ -374,7 +391,12 @@ def _now(roots: Roots, name: str, now: Entries) -> FileState | Refusal | None:
 
 
 def _compared(
-    cut: CutOff, name: str, before: FileState | None, after: FileState | None, stat: Stat | None
+    cut: CutOff,
+    name: str,
+    before: FileState | None,
+    after: FileState | None,
+    stat: Stat | None,
+    removed: FileState | None,
 ) -> Iterator[Found]:
     path = os.path.join(cut.start.folder, name)
     sure = _is_in_turn(cut, name, stat)
@@ -397,11 +419,13 @@ def _compared(
         "disk",
         made=made,
     )
-    if says is not None and ((was is None and before is None and says.text) or was is not None):
+    is_new = before is None and (removed is None or text_of(removed) is not None)
+    if says is not None and (was is not None or (is_new and says.text)):
         if not _is_same(text.before, text.after):
             yield Found(text, sure)
-        if before is not None and after is not None and before.mode != after.mode:
-            states = replace(after, mode=before.mode), after
+        had = before or removed
+        if had is not None and after is not None and had.mode != after.mode:
+            states = replace(after, mode=had.mode), after
             yield Found(replace(text, before=text.after, states=states), sure)
     else:
         yield Found(replace(text, states=(before, after)), sure)
@@ -468,7 +492,7 @@ def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str
             continue
         if written.states is not None:
             found = disk.found(files.folder_of(entry.root, path), path, at_most=files.AT_MOST)
-            if found == written.states[1]:
+            if path in changed_since or found == written.states[1]:
                 yield from_path(path), written
             continue
         if written.after is None:

@@ -16,6 +16,7 @@ from sidecar.core.kept_files import KEPT, KeptFile, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.uri import from_path
 from sidecar.disk import folder_files
+from sidecar.disk.states import text_of
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.turns import TurnStart
 from sidecar.recovery.cut_off import look, settle
@@ -277,3 +278,50 @@ async def test_a_change_that_was_being_journalled_when_the_next_one_came(
         settle_all(store)
     await taken_back(journal, folder, door)
     assert there(folder / "f") == FileState(b"0\n1\n2\n")
+
+
+@pytest.mark.parametrize("anew", [FileState(b"0\nA\n", 0o644), FileState(b"\0A", 0o644), link("there")])
+@pytest.mark.parametrize("was", [FileState(b"0\n1\n", 0o755), FileState(b"\0\1", 0o644)])
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_file_that_was_made_anew_while_its_removal_was_being_journalled(
+    journal: Path, tmp_path: Path, door: str, done: bool, was: FileState, anew: FileState
+) -> None:
+    """It is as it was, however much of that the journal has."""
+    path = tmp_path.resolve() / "f"
+    put(path, was)
+    with Store(journal) as store:
+        store.turn_began(begun(path.parent))
+        store.turn_acted("s")
+        text = text_of(was)
+        write = store.begin(entry(text, None, str(path), root=str(path.parent), states=(was, None)))
+        if done:
+            store.finish(write, "done")
+    put(path, anew)
+    with Store(journal) as store:
+        settle_all(store)
+    await taken_back(journal, path.parent, door)
+    assert there(path) == was
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_what_was_changed_again_while_that_was_being_journalled(
+    journal: Path, tmp_path: Path, door: str, done: bool
+) -> None:
+    """No text."""
+    path, states = tmp_path.resolve() / "f", [FileState(b"\0" + bytes([n])) for n in range(3)]
+    put(path, states[0])
+    with Store(journal) as store:
+        store.turn_began(begun(path.parent))
+        store.turn_acted("s")
+        write = store.begin(
+            entry(None, None, str(path), root=str(path.parent), states=(states[0], states[1]))
+        )
+        if done:
+            store.finish(write, "done")
+    put(path, states[2])
+    with Store(journal) as store:
+        settle_all(store)
+    await taken_back(journal, path.parent, door)
+    assert there(path) == states[0]
