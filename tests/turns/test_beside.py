@@ -161,6 +161,32 @@ def test_what_the_command_line_brings_back_is_nobodys(tmp_path: Path, seconds: f
     beside(folder, FakeEditor(VSCODE, folder), works, then)
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_is_taken_back_beneath_later_work_does_not_come_back_when_that_goes(
+    tmp_path: Path, is_open: bool
+) -> None:
+    """The second agent put right what the first had done, so that nothing was left to do in the file."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder)
+    works = commands(path, BASE.replace("two", "zwei"), BASE.replace("one", "eins"))
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        one, other = bench.session, await bench.another_session()
+        if not is_open:
+            editor.closes("a.txt")
+        for session in (one, other):
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+        assert [dict(row)["sessionId"] for row in await bench.workspace.review.listed(Selector())] == [other]
+        assert not (await command_line.revert_beside(bench.workspace, "--session", one)).refused
+        await bench.workspace.review.revert_turn(other, 1)
+        await asyncio.sleep(3)
+        assert path.read_text() == BASE
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
 def beside(
     folder: Path,
     editor: FakeEditor,

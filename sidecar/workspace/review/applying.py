@@ -117,7 +117,7 @@ class Applier:
         hunks = () if reviewed is None else reviewed.ledger.hunks
         await self._reconciler.look(found)
         after = found.document.snapshot()
-        if reviewed is None or found.closed or after == before:
+        if reviewed is None or found.closed:
             return
         taken_back = await self._journal.undone(writes(hunks))
         rejection = _rejection(Ledger(hunks), len(before), taken_back)
@@ -126,7 +126,7 @@ class Applier:
         if rejection.changes.apply(before) == str(after):
             reviewed.ledger.hunks = rejection.hunks
             self._state.ledgers.moved(reviewed)
-        else:
+        elif after != before:
             reviewed.guessed = after
             await self._keeper.as_told(reviewed)
 
@@ -233,6 +233,13 @@ class _Revert(Intent[ApplyResult]):
         return Planned.of(before, changes)
 
     def already(self, tracked: Tracked, planned: Planned) -> ApplyResult:
+        """Somebody has put that right: it does not come back when their work is taken back."""
+        reviewed, now = self._state.ledgers.get(tracked.document.uri), tracked.document.snapshot()
+        if reviewed is not None:
+            rejection = _rejection(reviewed.ledger, len(now), self._change.takes_back)
+            if rejection.changes.is_empty:
+                reviewed.ledger.rejected(now, rejection, now)
+                self._state.ledgers.moved(reviewed)
         return ApplyResult("applied", saved=tracked.is_clean())
 
     async def journal(self, planned: Planned) -> str | Stop[ApplyResult]:

@@ -73,7 +73,8 @@ class ClosedFiles:
 
     async def _look(self, reviewed: Reviewed, path: str, undone: Container[str]) -> None:
         state = self._state
-        if self._seen.get(reviewed.uri) == (state.storage.stat(path), reviewed.text):
+        is_seen = self._seen.get(reviewed.uri) == (state.storage.stat(path), reviewed.text)
+        if is_seen and not any(write in undone for write in writes(reviewed.ledger.hunks)):
             return
         ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
