@@ -456,6 +456,25 @@ def test_reloading_what_changed_on_disk(reloads: float | None, dirty: bool, text
     played(Habits(reloads=reloads), scene)
 
 
+@pytest.mark.parametrize(("undone", "text"), [(True, "new\n"), (False, "one\ntwo\n")])
+def test_only_undo_leads_back_to_what_was_saved(undone: bool, text: str) -> None:
+    """Another edit may lead to the same text: that is unsaved work."""
+
+    async def scene(desk: Desk) -> None:
+        desk.editor.opens(NAME)
+        desk.editor.types(NAME, "x")
+        if undone:
+            desk.editor.undoes(NAME)
+        else:
+            desk.editor.replaces(NAME, "xone", "one")
+        desk.disk.files["file:///w/a.txt"] = b"new\n"
+        desk.editor.looks_at_disk()
+        await anyio.sleep(1)
+        assert desk.mirror == text
+
+    played(Habits(reloads=0.2), scene)
+
+
 def test_the_document_is_closed_when_the_edit_arrives() -> None:
     async def scene(desk: Desk) -> None:
         desk.editor.opens(NAME)

@@ -20,6 +20,18 @@ class FakeBuffer(Buffer):
     """Whether the last line has an end, in editors where that is a setting. None in editors where it is part of the
     text.
     """
+    clean_at: tuple[int, int] = (0, 0)
+    """`step` of when it was last saved or loaded."""
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Which of its undo steps was made last."""
+        return (id(self.past[-1]), len(self.past[-1].atoms)) if self.past else (0, 0)
+
+    @property
+    def is_edited(self) -> bool:
+        """It has unsaved work as editors see it: an edit that leads back to the saved text is that, too; only undo and redo lead back to what was saved."""
+        return self.dirty or self.step != self.clean_at
 
     @classmethod
     def of(cls, buffer: Buffer, *, lf_lines: bool, ended: bool | None) -> Self:

@@ -438,6 +438,8 @@ class FakeModel(EditorModel):
         saved = super().save(uri)
         self._exact = False
         self._seen[uri] = self.files.read(uri)
+        if saved:
+            self._is_clean(uri)
         return saved
 
     def _begin_save(self, uri: str, exact: bool, users: bool, done: Callable[[bool], None]) -> bool:
@@ -448,7 +450,8 @@ class FakeModel(EditorModel):
         self._exact = exact
         self.before_save(buffer)
         self._exact = False
-        text = buffer.text
+        assert isinstance(buffer, FakeBuffer)
+        text, step = buffer.text, buffer.step
         try:
             data = self.store(buffer)
         except UnicodeEncodeError:
@@ -465,7 +468,7 @@ class FakeModel(EditorModel):
             with self.users_save(uri) if users else nullcontext():
                 self.files.write(uri, data)
             self._seen[uri] = data
-            buffer.saved = text
+            buffer.saved, buffer.clean_at = text, step
             self._next[uri] = tell
             self.later(self.habits.save_takes, tell)
 
@@ -499,13 +502,21 @@ class FakeModel(EditorModel):
                 buffer.ended = self.load(data).endswith("\n")
         if data is None or not self.habits.reopens:
             super().reload(uri)
+            if data is not None:
+                self._is_clean(uri)
             return
         self._silent.add(uri)
         super().reload(uri)
+        self._is_clean(uri)
         self.flush(uri)
         self._silent.discard(uri)
         self.emit(Closed(uri))
         self.opened(buffer)
+
+    def _is_clean(self, uri: str) -> None:
+        buffer = self.documents[uri]
+        assert isinstance(buffer, FakeBuffer)
+        buffer.clean_at = buffer.step
 
     def knows_disk(self, uri: str) -> None:
         """Whatever the disk says now is no reason not to save."""
@@ -528,7 +539,7 @@ class FakeModel(EditorModel):
 
     def _reload_if_clean(self, uri: str) -> None:
         buffer = self.documents.get(uri)
-        if buffer is not None and not buffer.dirty:
+        if isinstance(buffer, FakeBuffer) and not buffer.is_edited:
             self.reload(uri)
 
 

@@ -18,11 +18,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
+from tests.support.editor_buffers import FakeBuffer
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
@@ -201,17 +202,10 @@ class _Turn(AgentsActs, UsersActs):
     def _documents_left(self) -> dict[str, str | None]:
         names = {self.editor.uri(name): name for name in self.names}
         return {
-            names[uri]: buffer.text if buffer.dirty or self._is_taken_back(names[uri]) else None
+            names[uri]: buffer.text if cast("FakeBuffer", buffer).is_edited else None
             for uri, buffer in self.editor.model.documents.items()
             if uri in names and (not buffer.hidden or buffer.dirty)
         }
-
-    def _is_taken_back(self, name: str) -> bool:
-        """Whether that is what was done last in the document, and is not on the disk yet: an editor keeps it, though the text may be one that it has
-        saved before."""
-        buffer = self.editor.buffer(name)
-        last = buffer.past[-1].label if buffer.past else ""
-        return last in ("reject", "revert") and buffer.text.encode() != self._data(name)
 
     def _opens_again(self) -> None:
         """The editor tells another sidecar of its documents, with their text."""
