@@ -108,6 +108,36 @@ def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
     play(tmp_path, EDITORS[name], script, before=opened, after=after)
 
 
+@pytest.mark.parametrize("apart", [0.0, 4.0])
+@pytest.mark.parametrize("pause", [0.0, 0.05, 2.0])
+def test_a_save_right_after_the_editor_took_a_file_that_an_agent_made_anew_is_on_top_of_that(
+    tmp_path: Path, pause: float, apart: float
+) -> None:
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        path.unlink()
+        await asyncio.sleep(apart)
+        turn.puts("a.txt", BASE.replace("four", "FOUR"))
+        editor.looks_at_disk()
+        await asyncio.sleep(0.2 + pause)
+        assert "FOUR" in editor.text("a.txt")
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "four", "FOUR")]
+        await reject_all(bench)
+        assert path.read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.3, 0.55, 0.8, 2.0])
 def test_a_save_that_was_not_carried_out_is_no_start_of_what_an_agent_did(
     tmp_path: Path, pause: float

@@ -278,8 +278,8 @@ class Behind:
     def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
         """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
         brought together. `start`: what it said when they were last; None: what is noted of the document."""
-        if start is None and tracked.saved is not None:
-            start = str(tracked.saved)
+        if start is None and tracked.said is not None:
+            start = str(tracked.said)
         if start is None or not text.strip("\n") or not self._evidence.is_acting():
             return
         began, texts = self._passing.get(tracked.document.uri, ("", []))
@@ -296,9 +296,9 @@ class Behind:
     async def saved_over(self, tracked: Tracked, path: str, saved: str, at: int) -> None:
         """The editor saved `saved` (compared form), `at` that time (acts.py). What it had taken from the disk before, and nobody has counted yet, is counted now."""
         async with self._entering.one_at_a_time(tracked.document.uri):
-            if tracked.saved is None or not self._evidence.is_acting():
+            if tracked.said is None or not self._evidence.is_acting():
                 return
-            before = str(tracked.saved)
+            before = str(tracked.said)
             uri = tracked.document.uri
             texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
             ours = self._state.documents.disk.was_ours
@@ -310,6 +310,9 @@ class Behind:
                 texts.pop()
             if not texts:
                 return
+            gone = self._files.came(path) if tracked.saved is None else None
+            if gone is not None and gone.old_text is not None:
+                before = normal(gone.old_text)
             text, at = texts[-1]
             save = tracked.history.saved_before(text)
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes

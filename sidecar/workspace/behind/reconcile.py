@@ -111,7 +111,7 @@ class Reconciler:
         → what the disk says, if that is new; for `edited`."""
         may_fill = was_clean or tracked.document.uri in self._emptied
         is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
-        if tracked.saved is None or not (may_fill or is_empty) or not self._acts():
+        if tracked.said is None or not (may_fill or is_empty) or not self._acts():
             return None
         newer = self._files.newer_now(tracked)
         if newer is None or newer.text is None or (not may_fill and newer.text.strip("\n")):
@@ -124,7 +124,7 @@ class Reconciler:
         """After such an edit. Somebody may write the disk again before anybody looks; what was there for an agent to read is noted. `newer`:
         what the disk said in that moment, which is noted; None: it is looked at now."""
         path = to_path(tracked.document.uri)
-        if path is None or tracked.saved is None:
+        if path is None or tracked.said is None:
             return
         if tracked.apart and tracked.is_clean():  # the user took the disk's side, with the editor's own means
             self._conflicts.rows(tracked.document.uri)

@@ -172,6 +172,11 @@ class Tracked:
             self.news.ring()
 
     @property
+    def said(self) -> Kept | None:
+        """What its file said when the two were last compared or, where it was gone then, before."""
+        return self.before_gone if self.saved is None and self.stat is None else self.saved
+
+    @property
     def client_uri(self) -> str:
         """As the client spells it."""
         return self.document.client_uri or self.document.uri
