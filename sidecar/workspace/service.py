@@ -12,7 +12,7 @@ from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text, forget
-from sidecar.core.uri import DocumentUri, from_name, to_path
+from sidecar.core.uri import DocumentUri, from_name
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.disk_watch import DiskWatch, Watch
@@ -270,11 +270,9 @@ class Workspace:
 
     async def restore_reviews(self) -> None:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
-        gone = await self._keeper.restore_all(self._opening.folders)
+        taken_back = await self._keeper.restore_all(self._opening.folders)
         await self.review.files.restore(self._opening.folders)
-        for path in map(to_path, gone):
-            if path is not None:
-                await self.review.files.removed_again(path)
+        await self.review.files.removed_again(taken_back)
 
     async def reviews_stored(self) -> None:
         """Until the journal has what is under review."""

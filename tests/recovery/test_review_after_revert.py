@@ -11,6 +11,7 @@ import pytest
 
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
+from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import EntryState
 from sidecar.journal.selecting import Selection
@@ -46,7 +47,8 @@ async def written(bench: Bench, second: str) -> None:
 
 def revert_second(journal: Path, path: Path, first: str) -> None:
     with Store(journal) as store:
-        writes = [one for one in store.entries(Selection(paths=(str(path),))) if one.session != first]
+        paths = str(path), str(path.with_name("b.txt"))
+        writes = [one for one in store.entries(Selection(paths=paths)) if one.session != first]
         assert not any(one.outcome.is_failure for one in revert(store, writes, "r-1"))
 
 
@@ -417,11 +419,12 @@ def test_a_rejection_that_was_ended_before_the_file_was_removed(
     assert path.exists() is is_mine
 
 
+@pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_a_file_that_one_agent_removed_and_another_made_anew(
-    tmp_path: Path, journal: Path, restarted: bool
+    tmp_path: Path, journal: Path, restarted: bool, moved: bool
 ) -> None:
-    """When the command line takes back that it was made, that it was removed is under review again."""
+    """And perhaps moved away. When the command line takes back that it was made, that it was removed is under review again."""
     folder = tmp_path.resolve()
     path = folder / "a.txt"
     states = (FileState(BASE.encode(), 0o644), None)
@@ -430,7 +433,10 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
         store.finish(store.begin(gone), "done")
     async with on_the_journal(folder, journal) as bench:
         await bench.write("a.txt", FIRST)
+        if moved:
+            await moves(bench, journal, path, folder / "b.txt")
         await bench.workspace.reviews_stored()
+        await bench.workspace.review.files.stored()
         if not restarted:
             revert_second(journal, path, "other")
             await taken_back(bench)
@@ -440,6 +446,20 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
             await bench.workspace.restore_reviews()
             await taken_back(bench)
     assert path.read_text() == BASE
+
+
+async def moves(bench: Bench, journal: Path, path: Path, new: Path) -> None:
+    """The session's agent does that, as its next turn."""
+    path.rename(new)
+    after = FileState(FIRST.encode(), 0o644)
+    more = {"root": str(path.parent), "session": bench.session, "turn": 2}
+    with Store(journal) as store:
+        removed = store.begin(entry(FIRST, None, str(path), states=(after, None), **more))
+        made = store.begin(entry(None, FIRST, str(new), states=(None, after), **more))
+        store.finish_all([removed, made], "done")
+    bench.workspace.state.renamed(from_path(str(path)), from_path(str(new)))
+    author = Author(bench.session, 2, made)
+    bench.workspace.review.files.enter(str(new), None, after, author, str(path), removed)
 
 
 async def taken_back(bench: Bench) -> None:

@@ -194,14 +194,16 @@ class FileReviews:
         self._entered.append(change)
         self._moved(change)
 
-    async def removed_again(self, path: str) -> None:
-        """The command line has taken back that the file was made anew: an agent's removal before that is all there is of it, and is under review
-        again."""
-        found = await self._journal.removal(path)
-        if found is None or any(path in (change.path, change.moved_from) for change in self):
-            return
-        entry, before = found
-        self.enter(path, before, None, author_of(entry, created=False))
+    async def removed_again(self, writes: Sequence[str]) -> None:
+        """The command line has taken back that files were made anew, by these writes (the journal's ids): an agent's removal before that is all there is of
+        such a file, and is under review again."""
+        await self._less_undone()
+        for path in await self._journal.paths(writes) if writes else ():
+            found = await self._journal.removal(path) if self._state.storage.stat(path) is None else None
+            if found is None or any(path in (change.path, change.moved_from) for change in self):
+                continue
+            entry, before = found
+            self.enter(path, before, None, author_of(entry, created=False))
 
     async def look_at_old_names(self) -> None:
         """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes
@@ -225,10 +227,7 @@ class FileReviews:
         """Drops the rows that the command line has taken back, and those that the disk does not show any more: each is measured by what would be there if
         all later ones were put back."""
         await self.look_at_old_names()
-        undone = await self._journal.undone([change.author.write for change in self])
-        for change in self:
-            if change.author.write in undone:
-                await self._drop_beneath(change)
+        await self._less_undone()
         there: dict[str, FileState | Refusal | None] = {}
         for change in sorted(self, key=_number, reverse=True):
             for path in (change.path, change.moved_from):
@@ -245,6 +244,12 @@ class FileReviews:
                 there[change.path] = replace(now, mode=change.before.mode)
             else:
                 there[change.path] = change.before
+
+    async def _less_undone(self) -> None:
+        undone = await self._journal.undone([change.author.write for change in self])
+        for change in self:
+            if change.author.write in undone:
+                await self._drop_beneath(change)
 
     async def goes_on(self, change: FileChange, text: str) -> None:
         """What agents had changed in the file before it was made here, as a copy of another, was taken back, so that it says `text` (raw) now."""

@@ -94,10 +94,10 @@ class Keeper:
             self.moved(reviewed)
             await self.as_told(reviewed)
 
-    async def restore_all(self, folders: Sequence[str]) -> list[DocumentUri]:
+    async def restore_all(self, folders: Sequence[str]) -> list[str]:
         """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
-        are not text are left alone. → those that are gone, and of which the command line has taken something back."""
-        undone: list[DocumentUri] = []
+        are not text are left alone. → what the command line has taken back in those that are gone (writes, the journal's ids)."""
+        undone: list[str] = []
         if not folders:
             return undone
         storage = self._state.storage
@@ -164,7 +164,7 @@ class Keeper:
         hunks = retold(await self._journal.told(path), text)
         return _Kept(text, hunks, ()) if hunks else None
 
-    async def _restore_gone(self, uri: DocumentUri, undone: list[DocumentUri]) -> None:
+    async def _restore_gone(self, uri: DocumentUri, undone: list[str]) -> None:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
         back."""
         kept = await self._kept(uri)
@@ -175,8 +175,7 @@ class Keeper:
         old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes(kept.hunks))
         if self._is_known(uri) or (old is not None and self._is_known(old)):
             return
-        if kept.undone:
-            undone.append(uri)
+        undone += [write for write in writes(kept.hunks) if write in kept.undone]
         if old is None:
             gone = self._restored(uri, kept)
             return None if gone is None else gone.gone()

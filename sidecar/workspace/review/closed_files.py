@@ -94,8 +94,8 @@ class ClosedFiles:
                 return
             if old is not None:
                 return state.renamed(reviewed.uri, old)
-            if stat is None and any(write in undone for write in under_review):
-                await self._files.removed_again(path)
+            if stat is None:
+                await self._files.removed_again([write for write in under_review if write in undone])
             reviewed.seen(text) if stat is not None else reviewed.gone()
             await self._keeper.as_told(reviewed)
             self._seen[reviewed.uri] = stat, reviewed.text
