@@ -266,8 +266,11 @@ def test_a_rejection_is_of_what_the_disk_says_by_then(tmp_path: Path, custom: bo
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
 
 
+@pytest.mark.parametrize("saves", [True, False])
 @pytest.mark.parametrize("ends", [True, False], ids=["after the command", "while it runs"])
-def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends: bool) -> None:
+def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends: bool, saves: bool) -> None:
+    """What is not saved there is not in the way of taking it back."""
+
     async def script(turn: Turn, editor: FakeEditor) -> None:
         turn.says("execute")
         tick()
@@ -278,14 +281,15 @@ def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends:
             tick()
             await asyncio.sleep(HEARD)
         editor.replaces("a.txt", "one", "mine")
-        assert editor.saves("a.txt")
+        assert not saves or editor.saves("a.txt")
         await asyncio.sleep(LOOKED)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         assert [row["file"]["kind"] for row in rows(bench)] == ["mode"]
         await reject_all(bench)
         assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
-        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+        assert (tmp_path / "a.txt").read_text() == (editor.text("a.txt") if saves else BASE)
 
     async def before(bench: Bench, editor: FakeEditor) -> None:
         await opened(bench, editor)

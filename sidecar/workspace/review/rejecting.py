@@ -181,8 +181,10 @@ class Rejecter:
         return results
 
     def _in_the_way(self, change: FileChange) -> str:
-        """Why it cannot be put back now, in words; "" if nothing is known."""
-        if self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None):
+        """Why it cannot be put back now, in words; "" if nothing is known. A mode goes together with whatever the document says."""
+        if change.kind != "mode" and (
+            self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None)
+        ):
             return "the file is open with unsaved changes; save it or discard them first"
         return ""
 
