@@ -11,9 +11,10 @@ from sidecar.journal.turns import SavedOver
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
+from tests.support.workspaces import Bench
 from tests.workspace.between import Slow
 from tests.workspace.test_behind import CHANGED, Turn, opened, play
-from tests.workspace.test_whose import runs
+from tests.workspace.test_whose import reject_all, runs
 
 
 @pytest.mark.parametrize("custom", [True, False])
@@ -49,6 +50,36 @@ def test_a_save(tmp_path: Path, custom: bool, noted: bool) -> None:
         assert image.text == mine
 
     play(tmp_path, VSCODE, script, before=opened, journal=journal, custom=custom)
+
+
+def test_the_next_change_is_the_agents_too(tmp_path: Path) -> None:
+    """The editor takes it from the disk while the first one is noted, on top of which the user has saved."""
+    journal, base = Slow(), CHANGED.replace("FOUR", "four")
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        def writes(text: str) -> None:
+            tick()
+            turn.puts("a.txt", text)
+            editor.model.reload(editor.uri("a.txt"))
+            tick()
+
+        async def meanwhile() -> None:
+            writes(CHANGED.replace("FOUR", "Four").replace("five", "FIVE").replace("one", "mine"))
+
+        journal.then = meanwhile
+        turn.says("execute")
+        writes(CHANGED.replace("two", "TWO"))
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert path.read_text() == base.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
 
 
 def test_a_save_while_it_is_waited_for(tmp_path: Path) -> None:

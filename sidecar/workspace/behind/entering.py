@@ -11,7 +11,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, ReviewThen
+from sidecar.core.ledger import Author, Ledger, ReviewThen
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
@@ -105,13 +105,7 @@ class Entering:
             if leg.session is not None:
                 leg.session.touch(uri, *lines_changed(Text.of(before), change))
             before = after
-        # The editor may have taken the next change from the disk already
-        is_clean = tracked.saved is not None and normal(before) == tracked.saved
-        if is_clean:
-            tracked.hunks_then.only(Noted(Text.of(before), ledger.hunks))
-        else:
-            tracked.hunks_then.forget()
-        user_steps(ledger, before, now)
+        user_steps(ledger, _noted_since(tracked, ledger, before), now)
         if opened is None:
             reviewed.text = now
         self._state.ledgers.moved(reviewed)
@@ -133,7 +127,7 @@ class Entering:
             else:
                 ledger.agent_edit(before, changes_of(str(before), str(after)), after, leg.author)
             before = after
-        tracked.hunks_then.file = Noted(before, ledger.hunks)
+        tracked.hunks_then.file = Noted(before, ledger.hunks, -1)
 
     def enter_opened(
         self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
@@ -208,3 +202,21 @@ class Entering:
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._entering.pop(uri, None)
+
+
+def _noted_since(tracked: Tracked, ledger: Ledger, before: str) -> str:
+    """The ledger, which is at `before` (raw), goes on to the document's texts since in which the editor may have taken the next change from the disk
+    already, and what was under review in these is noted. → the last of them."""
+    noted, number = tracked.hunks_then, tracked.history.number(normal(before))
+    later = [one for one in noted.numbers() if number is not None and one > number]
+    if tracked.saved is not None and normal(before) == tracked.saved:
+        noted.only(Noted(Text.of(before), ledger.hunks, -1 if number is None else number))
+    else:
+        noted.forget()
+    for one in later:
+        text = tracked.history.text(one)
+        if text is not None:
+            user_steps(ledger, before, text)
+            noted.found_out(Noted(text, ledger.hunks, one))
+            before = str(text)
+    return before

@@ -349,7 +349,8 @@ class Reconciler:
                     if emptied:
                         self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
-                noted = Noted(tracked.document.snapshot(), tracked.hunks())
+                newest = tracked.history.newest
+                noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
                 tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
                 tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
             said = None if written_over is None else written_over.saved

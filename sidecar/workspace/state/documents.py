@@ -130,12 +130,11 @@ class Tracked:
 
     def _note(self, *, was_clean: bool) -> None:
         """The text before the newest edit, with the hunks in it."""
-        noted = Noted(self.history.before_newest(), self.hunks())
+        noted = Noted(self.history.before_newest(), self.hunks(), self.history.newest - 1)
         if self.flight is None:
             self.hunks_then.note(noted, self.saves, is_clean=was_clean)
         elif noted.text == self.flight.story.before:  # of what came since, nobody knows yet whose it is
-            self.hunks_then.note(noted, self.saves, is_clean=was_clean)
-            self.hunks_then.forget()
+            self.hunks_then.leaves(noted, self.saves, is_clean=was_clean)
 
     def others_edit(
         self,
@@ -283,11 +282,12 @@ class Tracked:
             self.saved, self.stat = self.kept(text), stat
             self.since = stat
             self.taken_back = [one for one in self.taken_back if one.at > number]
+            self.hunks_then.forget(before=number)
         else:
             self.on_disk(text, stat)
+            self.hunks_then.forget()
         self.edited, self.user_dirty = self.history.is_on_disk(number)
         self.hunks_then.found(self.saved)
-        self.hunks_then.forget()
 
     def not_saved(self, text: Text) -> None:
         """The save that was told last, with `text` (raw), was not carried out: the disk still says what it said when it was read before."""

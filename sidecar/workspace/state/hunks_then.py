@@ -23,6 +23,8 @@ class Noted:
 
     text: Text
     hunks: tuple[Hunk, ...]
+    number: int
+    """The text's; see SaveHistory. -1: it was none of the document's."""
 
     @property
     def fits(self) -> bool:
@@ -34,9 +36,9 @@ class HunksThen:
 
     def __init__(self) -> None:
         self._noted: list[Noted] = []
-        """Oldest first."""
-        self._since = 0
-        """How many of these are from before an agent's edit."""
+        """In which a change from the disk may belong, oldest first."""
+        self._saveable: list[Noted] = []
+        """Which may be what the file says, oldest first."""
         self._saves = 0
         self.file: Noted | None = None
         """What the file says, or what others changed since; None: that is not known, or it is what the document says."""
@@ -47,32 +49,46 @@ class HunksThen:
         return is_clean or saves != self._saves
 
     def note(self, noted: Noted, saves: int, *, is_clean: bool) -> None:
-        """That text is about to be changed. `is_clean`: it is what the file says."""
+        """That text is about to be changed, and not by an agent. `is_clean`: it is what the file says."""
+        self._noted = [*self._noted[1 - MOST :], noted]
+        self.leaves(noted, saves, is_clean=is_clean)
+
+    def leaves(self, noted: Noted, saves: int, *, is_clean: bool) -> None:
+        """The same, by whomever."""
         self._saves = saves
+        self._saveable = [*self._saveable[1 - MOST :], noted]
         if is_clean:
             self.file = noted if noted.fits else None
-        self._since = max(0, self._since - max(0, len(self._noted) + 1 - MOST))
-        self._noted = [*self._noted[1 - MOST :], noted]
+
+    def found_out(self, noted: Noted) -> None:
+        """A text that was noted had these hunks in it, as is known by now."""
+        self._noted.append(noted)
+        self._saveable = [noted if one.number == noted.number else one for one in self._saveable]
 
     def only(self, noted: Noted) -> None:
         """That is what the disk says."""
-        self._noted, self._since, self.file = [noted], 0, noted
+        self._noted, self._saveable, self.file = [noted], [noted], noted
 
     def found(self, saved: Kept | None) -> None:
         """The disk was read, and says one of the document's texts."""
-        noted = (one for one in reversed(self._noted) if saved is not None and saved.is_said_by(one.text))
+        noted = (one for one in reversed(self._saveable) if saved is not None and saved.is_said_by(one.text))
         self.file = next((one for one in noted if one.fits), None)
 
-    def forget(self) -> None:
-        """Changes from the disk do not belong to the texts that were noted: an agent has edited the document since, or it was saved."""
-        self._since = len(self._noted)
+    def forget(self, *, before: int | None = None) -> None:
+        """A change from the disk belongs to none of them, or to none with lower numbers than that: an agent has edited the document since, or it was
+        saved."""
+        self._noted = [] if before is None else [one for one in self._noted if one.number >= before]
+
+    def numbers(self) -> list[int]:
+        """Of the texts in which a change may belong, oldest first."""
+        return [one.number for one in self._noted]
 
     def of(self, raw: str) -> tuple[Hunk, ...] | None:
         """The hunks in `raw`; None: that is not known."""
-        for noted in reversed(self._noted[self._since :]):
+        for noted in reversed(self._noted):
             if len(raw) == len(noted.text) and all(raw[h.start : h.end] == h.text for h in noted.hunks):
                 return noted.hunks
         return None
 
     def __bool__(self) -> bool:
-        return len(self._noted) > self._since
+        return bool(self._noted)

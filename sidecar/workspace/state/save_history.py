@@ -98,6 +98,14 @@ class SaveHistory:
         place = len(self._times) - 1 - (self._past.newest - number)
         return self._times[place] if place >= 0 else self.opened_at
 
+    def number(self, text: str) -> int | None:
+        """Of the oldest of the texts that is `text` (compared form), as far as they are not forgotten."""
+        return self._past.find(text)
+
+    def text(self, number: int) -> Text | None:
+        """The text with that number; None: it is forgotten."""
+        return next(iter(self._past.texts(number, number)), None)
+
     def before_newest(self) -> Text:
         """The text that the newest edit changed."""
         return self._past.before_newest()
