@@ -78,12 +78,16 @@ def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
     return start, end or len(text)
 
 
-def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
-    """The hunk's text before, on and after the lines of `edit`. Here, work by several authors is not divided."""
-    if len(hunk.versions) > 1:
-        return "", hunk.text, ""
+def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
+    """The same, but none where it only puts something before one of them: that changes no line, as it does not before the hunk."""
     start, end = _cut(hunk, edit)
-    return hunk.text[:start], hunk.text[start:end], hunk.text[end:]
+    return (start, start) if edit.start == edit.end == hunk.start + start else (start, end)
+
+
+def _divided(text: str, lines: tuple[int, int]) -> tuple[str, str, str]:
+    """The text before, on and after these lines."""
+    start, end = lines
+    return text[:start], text[start:end], text[end:]
 
 
 def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
@@ -97,7 +101,9 @@ def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
 
 def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
     """The hunk as up to three hunks: before, on and after the lines of the edit."""
-    left, middle, right = _parts(hunk, edit)
+    if len(hunk.versions) > 1:  # here, work by several authors is not divided
+        return [], hunk, []
+    left, middle, right = _divided(hunk.text, _cut(hunk, edit))
     if not left and not right:
         return [], hunk, []
     at = hunk.start + len(left)
@@ -120,7 +126,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     has no end, as it would run into it."""
     if len(hunk.versions) > 1:
         return _without_lines_of_several(hunk, edit, new_id)
-    left, middle, right = _parts(hunk, edit)
+    left, middle, right = _divided(hunk.text, _changed(hunk, edit))
     shift = len(edit.new) - (edit.end - edit.start)
     if not left and not right:
         deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end
@@ -146,7 +152,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
 
 def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     """The same for a hunk of several versions. What cannot be divided goes as one."""
-    start, end = _cut(hunk, edit)
+    start, end = _changed(hunk, edit)
     at_start = split(hunk.old, hunk.versions, start)
     at_end = at_start and split(*at_start[1], end - start)
     if at_start is None or at_end is None:

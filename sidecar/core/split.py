@@ -44,12 +44,13 @@ def _changed(texts: Sequence[str], versions: Sequence[Version]) -> Iterator[Vers
 
 
 def _before(before: str, after: str, at: int) -> int:
-    """The place in `before` of one in `after`: behind the lines that were replaced, if it lies within that."""
+    """The place in `before` of one in `after`: behind the lines that were replaced, if it lies within that, but for one that has no end: that would run
+    into what follows."""
     shift = 0
     for edit in diff(before, after).edits:
         if at <= edit.start + shift:
             break
         if at < edit.start + shift + len(edit.new):
-            return before.find("\n", max(edit.end - 1, 0)) + 1 or len(before)
+            return before.find("\n", max(edit.end - 1, 0)) + 1 or before.rfind("\n") + 1
         shift += edit.growth
     return at - shift

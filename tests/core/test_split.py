@@ -81,3 +81,18 @@ def test_only_the_line_in_which_somebody_types_leaves_the_review(line: int, left
     ledger.user_edit(Edit(at, at, "!"), len(typed), lambda: Text.of(typed))
     assert [hunk.text for hunk in ledger.hunks] == left
     assert ledger.base(typed) == f"top\n{now[at - 2 : at]}!\nend\n"
+
+
+@pytest.mark.parametrize("authors", [(FIRST,), (FIRST, SECOND)], ids=["one author", "two"])
+def test_a_line_typed_before_one_of_several_takes_none_of_them(authors: tuple[Author, ...]) -> None:
+    ledger, now = Ledger(), "top\nold\nend\n"
+    for text, author in zip(("top\na\nb\nend\n", "top\nA\nB\nend\n"), authors, strict=False):
+        ledger.agent_edit(Text.of(now), diff(now, text), Text.of(text), author)
+        now = text
+    at = len("top\na\n")
+    for key in "my\n":
+        now = f"{now[:at]}{key}{now[at:]}"
+        ledger.user_edit(Edit(at, at, key), len(now), lambda text=now: Text.of(text))
+        at += 1
+    assert [hunk.text for hunk in ledger.hunks] == (["a\n", "b"] if len(authors) == 1 else ["A\n", "B"])
+    assert sorted(ledger.base(now).splitlines()) == ["end", "my", "old", "top"]
