@@ -361,8 +361,8 @@ class Ledger:
         return ReviewThen(text, self.hunks, self.texts_seen)
 
     def back_to(self, then: ReviewThen) -> None:
-        """The hunks are what they were then: what they were in later texts is to be found out anew."""
-        self.hunks = then.hunks
+        """The hunks are what they were then, less what was kept since: what they were in later texts is to be found out anew."""
+        self.goes_to(then.hunks)
         self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
 
     def copy(self) -> Ledger:

@@ -216,6 +216,8 @@ class Workspace:
             log.warning("%s: %s", modification.uri, note)
         if closing is not None:
             self._behind.closed(closing, self.conflicts.on_disk(closing))
+            if closing.looking.locked():
+                self._tasks.start_soon(self._behind.closed_while_looked_at, closing)
             self.conflicts.ended(closing, "closed")
             self._unsaved.closed(closing)
         if tracked is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from collections.abc import Callable
@@ -136,6 +137,49 @@ def test_what_comes_back_with_the_unsaved_text_is_under_review_again(tmp_path: P
         assert texts(bench) == [("two", "2")]
 
     play(tmp_path, EDITORS[name], case)
+
+
+@pytest.mark.parametrize("name", ["vscode", "neovim", "eglot 1.17"])
+@pytest.mark.parametrize("seconds", [0, 0.01, 0.3, 5])
+@pytest.mark.parametrize("rejected", [False, True])
+def test_what_was_in_conflict_with_it_is_taken_and_is_too(
+    tmp_path: Path, name: str, seconds: float, rejected: bool
+) -> None:
+    """VS Code closes a document without a save by first taking what its file says."""
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+    theirs = AGENTS.replace("three", "agents\nthree")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(turn.bench, AGENTS, turn.session)
+        if file.read_text() != AGENTS:
+            editor.saves("a.txt")
+        await told()
+        editor.types("a.txt", "mine\n", at=8)
+        await told()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", theirs)
+        turn.says("edit", "a.txt", status="completed")
+        editor.looks_at_disk()
+        await told()
+        assert "agents" not in editor.text("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+        if rejected:  # which is thrown away, too
+            await bench.workspace.review.reject(ALL)
+            await told()
+        editor.replaces("a.txt", editor.text("a.txt"), theirs)
+        await asyncio.sleep(seconds)
+        closes(editor)
+        await told()
+        assert texts(bench) == [("two", "TWO"), ("", "agents\n"), ("five", "FIVE")]
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert now(bench) == TEXT
+
+    play_turn(tmp_path, EDITORS[name], script, after=after)
 
 
 def tokens(text: object, kind: str) -> set[str]:

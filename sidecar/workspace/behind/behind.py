@@ -222,6 +222,12 @@ class Behind:
             has_taken = taken_from(before, now.text, (text for text, _ in passed))
         if emptied or has_taken != before:
             taken = self._before_it_was_taken(tracked, now, before if saved is None else saved)
+            file = tracked.hunks_then.file
+            if taken is None and known and file is not None and now.text == disk:
+                taken = (
+                    str(file.text),
+                    file.hunks,
+                )  # the user has taken what was in conflict with unsaved work, and thrown that away
             if taken is not None:
                 raw, hunks = taken
                 review = ReviewThen(raw, hunks, review.texts_seen)
@@ -435,21 +441,32 @@ class Behind:
     def closed(self, tracked: Tracked, conflict: Open | None) -> None:
         """A document was closed: what its file says is what it was last found to say, until somebody writes it. What was in `conflict` there with
         unsaved changes, and is not being decided, is a change of the file like any other."""
-        uri = tracked.document.uri
-        start, legs = self._apart.pop(uri, ("", []))
-        if conflict is not None and not conflict.on_its_way:
-            raw = str(tracked.document.snapshot())
-            before = raw_before(start, raw)
-            taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
-            for leg in legs:
-                after = raw_before(leg.after, raw)
-                if leg.author is not None:
-                    while taken_back:  # so that none of it comes back with a rejection
-                        before = taken_back.pop(0).out_of(before)
-                    self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
-                before = after
+        if conflict is not None and conflict.on_its_way:
+            self._apart.pop(tracked.document.uri, None)
+        elif conflict is not None or not tracked.looking.locked():
+            self._left_in_file(tracked)
         if tracked.saved is not None and tracked.stat is not None:
             self.accounts.closed(tracked.document.uri, tracked.saved.text, changed_at(tracked.stat))
+
+    async def closed_while_looked_at(self, tracked: Tracked) -> None:
+        """It was closed while mirror and disk were compared: what that did not come to is a change of the file, too."""
+        async with tracked.looking:
+            if self._state.documents.get(tracked.document.uri) is None:
+                self._left_in_file(tracked)
+
+    def _left_in_file(self, tracked: Tracked) -> None:
+        """Enters what the document, which is closed, could not take from its file."""
+        uri, raw = tracked.document.uri, str(tracked.document.snapshot())
+        start, legs = self._apart.pop(uri, ("", []))
+        before = raw_before(start, raw)
+        taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
+        for leg in legs:
+            after = raw_before(leg.after, raw)
+            if leg.author is not None:
+                while taken_back:  # so that none of it comes back with a rejection
+                    before = taken_back.pop(0).out_of(before)
+                self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
+            before = after
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

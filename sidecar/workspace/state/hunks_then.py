@@ -64,6 +64,8 @@ class HunksThen:
         """A text that was noted had these hunks in it, as is known by now."""
         self._noted.append(noted)
         self._saveable = [noted if one.number == noted.number else one for one in self._saveable]
+        if self.file is not None and self.file.number == noted.number:
+            self.file = noted
 
     def only(self, noted: Noted) -> None:
         """That is what the disk says."""

@@ -105,6 +105,12 @@ class Reviewed:
         self._come_back(after)
         return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
 
+    def goes_to(self, hunks: Sequence[Hunk]) -> bool:
+        """The text is one that has these hunks. Returns whether they are others than those that were found."""
+        were = self.ledger.hunks
+        self.ledger.goes_to(hunks)
+        return self.ledger.hunks != were
+
     def _come_back(self, after: Callable[[], Text]) -> None:
         """An edit that spans more than it changes may be an undo together with what was typed since, as Emacs tells them: it has gone back to a text
         that was seen if all hunks of that are there."""

@@ -249,5 +249,9 @@ class State:
         reviewed = self.ledgers.get(uri)
         if reviewed is None or not reviewed.live:
             return  # it is brought up to the whole text once that is known
-        if reviewed.user_edit(edit, length, after, before):
+        has_moved = reviewed.user_edit(edit, length, after, before)
+        file = tracked.hunks_then.file
+        if file is not None and len(file.text) == length and file.text == after():
+            has_moved |= reviewed.goes_to(file.hunks)  # what is not saved was thrown away, or undone
+        if has_moved:
             self.ledgers.moved(reviewed)
