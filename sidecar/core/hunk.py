@@ -121,9 +121,24 @@ def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, li
     return before, on, behind
 
 
+def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
+    """The hunk as it was before its newest versions, if `edit` takes exactly these back, as an undo does whose whole text nobody knows."""
+    if edit.start < hunk.start or edit.end > hunk.end:
+        return None
+    said = hunk.text
+    text = said[: edit.start - hunk.start] + edit.new + said[edit.end - hunk.start :]
+    for number, version in enumerate(hunk.versions[:-1], 1):
+        if version.text == text:
+            return Hunk(hunk.id, hunk.start, hunk.start + len(text), hunk.old, hunk.versions[:number])
+    return None
+
+
 def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. The edited line stands for a replaced one that
     has no end, as it would run into it."""
+    back = _gone_back(hunk, edit)
+    if back is not None:
+        return [back]
     if len(hunk.versions) > 1:
         return _without_lines_of_several(hunk, edit, new_id)
     left, middle, right = _divided(hunk.text, _changed(hunk, edit))

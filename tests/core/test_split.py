@@ -96,3 +96,16 @@ def test_a_line_typed_before_one_of_several_takes_none_of_them(authors: tuple[Au
         at += 1
     assert [hunk.text for hunk in ledger.hunks] == (["a\n", "b"] if len(authors) == 1 else ["A\n", "B"])
     assert sorted(ledger.base(now).splitlines()) == ["end", "my", "old", "top"]
+
+
+def test_an_undo_beside_something_else_that_is_new_brings_back_what_was_under_review_before() -> None:
+    """So that no text that was seen is there again."""
+    ledger, now = Ledger(), "top\nold\nend\n"
+    for text, author in (("top\nfirst one\nend\n", FIRST), ("top\nsecond\nend\n", SECOND)):
+        ledger.agent_edit(Text.of(now), diff(now, text), Text.of(text), author)
+        now = text
+    for edit in (Edit(0, 0, "mine\n"), Edit(9, 15, "first one")):
+        now = now[: edit.start] + edit.new + now[edit.end :]
+        ledger.user_edit(edit, len(now), lambda text=now: Text.of(text))
+    assert [(hunk.text, hunk.author) for hunk in ledger.hunks] == [("first one", FIRST)]
+    assert ledger.base(now) == "mine\ntop\nold\nend\n"
