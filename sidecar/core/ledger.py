@@ -197,14 +197,16 @@ class Ledger:
         was = self._moving
         numbers = self._looked_at(edit, after)
         may_be_seen = length in [seen.length for seen in self._remembered]
-        if not numbers and not may_be_seen:
+        # where in the text that goes what an agent deleted had been is known only from the text before
+        is_squeezed = bool(was.deletions_in(edit))
+        if not numbers and not may_be_seen and not is_squeezed:
             was.move(edit)
             return False
         self._moving = self._after(edit, numbers, after)
         if may_be_seen:
             self._recall(after())
         gone, come = was.apart(self._moving, _is_same)
-        if _any_taken(gone, come):
+        if is_squeezed or _any_taken(gone, come):
             self._remember(after(), was, edit)
         return [(h.id, h.text) for h in gone] != [(h.id, h.text) for h in come]
 

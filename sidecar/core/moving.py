@@ -93,9 +93,16 @@ class Moving(Generic[S]):
         """Those that hold nothing, and are so near that the edit may have put back what they replaced."""
         if not self._reach or not edit.new:
             return ()
+        return self._empty(edit.start - self._reach, edit.end + self._reach)
+
+    def deletions_in(self, edit: Edit) -> Sequence[S]:
+        """Those that hold nothing, in what the edit takes away or at its edge: they all come to lie at one place."""
+        return self._empty(edit.start, edit.end) if self._reach and edit.start < edit.end else ()
+
+    def _empty(self, start: int, stop: int) -> Sequence[S]:
         numbers = range(len(self))
-        first = bisect_left(numbers, edit.start - self._reach, key=self._start)
-        end = bisect_right(numbers, edit.end + self._reach, key=self._start)
+        first = bisect_left(numbers, start, key=self._start)
+        end = bisect_right(numbers, stop, key=self._start)
         near = [n for n in range(first, end) if self._stretches[n].start == self._stretches[n].end]
         return [self._stretches[n].moved(self._moved(n)) for n in near]
 

@@ -360,3 +360,13 @@ def test_work_is_taken_back_from_beneath_what_a_later_edit_joined_with_it() -> N
 
 def _is_of(turn: int, author: Author) -> bool:
     return author.turn == turn
+
+
+def test_what_an_agent_deleted_keeps_its_place_when_the_lines_before_it_go_and_come_back() -> None:
+    """Found by the laws: rejecting put it back before these lines."""
+    ledger, before, after = Ledger(), "top\none\ntwo\nend\n", "top\none\nend\n"
+    ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", 1, "w1"))
+    ledger.user_edit(Edit(0, 0, "on "), 15, lambda: Text.of("on top\none\nend\n"))
+    ledger.user_edit(Edit(7, 11, ""), 11, lambda: Text.of("on top\nend\n"))
+    ledger.user_edit(Edit(7, 7, "one\n"), 15, lambda: Text.of("on top\none\nend\n"))
+    assert ledger.base("on top\none\nend\n") == "on top\none\ntwo\nend\n"
