@@ -13,6 +13,7 @@ Not here: processes (process.py), and what messages mean (client.py).
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from sidecar.acp.messages import Message, answer_key, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.core.text import Text
+from sidecar.workspace.ports.aside import LARGE, aside
 
 log = logging.getLogger(__name__)
 
@@ -242,12 +244,23 @@ class LineTransport:
         try:
             await self.room()
             if answer:
-                self.post(message)  # only now made into bytes: a whole file may be in it
+                await self._post_answer(message)
         except ConnectionError:
             if not answer:
                 raise
         finally:
             self.less(weight)
+
+    async def _post_answer(self, message: Message) -> None:
+        """Only now it is made into bytes: a whole file may be in it, and then a thread does it."""
+        size = _size(message)
+        if size <= LARGE:
+            return self.post(message)
+        for told in self._dialect.told(message):
+            data = await aside(size, functools.partial(self._encoded, told))
+            if not self._closed:
+                self._flush()
+                self._write(data, b"\n")
 
     def answering(self, request_id: RequestId, weight: int) -> None:
         """The handler of that request is done and leaves a large answer, which goes on counting."""
@@ -493,6 +506,14 @@ class LineTransport:
                 raise
             log.exception("an answer could not be written as JSON")
             return encode({"jsonrpc": "2.0", "id": message.get("id"), "error": INTERNAL._asdict()})
+
+
+def _size(answer: Message) -> int:
+    """Characters of the texts in it, of which those of files and terminals may be long."""
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        return 0
+    return sum(len(text) for text in cast("Message", result).values() if isinstance(text, str))
 
 
 def _in_words(value: object) -> str:

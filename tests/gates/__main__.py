@@ -30,6 +30,7 @@ MEASURED = (
     "loop ms",
     "step ms",
     "write step ms",
+    "read step ms",
 )
 """Figures of which the largest is told; all others are counts."""
 

@@ -389,6 +389,14 @@ def the_editor_is_read_at_once() -> None:
     Marks.in_pieces = whole
 
 
+def large_texts_are_worked_on_at_once() -> None:
+    """As where no thread does it."""
+    from sidecar.workspace.ports import aside
+
+    stopwatch()
+    aside.LARGE = 1 << 40
+
+
 def the_bridge_reads_lines_at_once() -> None:
     from sidecar.bridge import server
 
@@ -430,6 +438,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         lines_are_read_at_once,
         any_number_of_values,
         the_editor_is_read_at_once,
+        large_texts_are_worked_on_at_once,
         the_bridge_reads_lines_at_once,
     )
 }

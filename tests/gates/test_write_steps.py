@@ -1,5 +1,5 @@
 """write_steps: for how long a write that is carried out keeps everybody else from the event loop: of every kind of text, for a new file, over one that is
-there, and in a document that is open, with what the editor tells back of it.
+there, and in a document that is open, with what the editor tells back of it. And for how long a read of the text that is there does.
 
 Measured as in gate `loop_steps`, for the writes of gate `write_bytes`. A process of its own for each.
 """
@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -28,8 +29,16 @@ pytestmark = [
 SMALL = [("code", "all of it", True), ("CRLF", "all of it", False), ("an emoji in each line", "a word", True)]
 
 
-async def longest(base: Path, text: str, change: str, *, is_open: bool, planted: str = "stopwatch") -> float:
-    """ms of the longest step while such a write arrives and is carried out."""
+class Longest(NamedTuple):
+    """ms of the longest step while such a read, and such a write, arrives and is carried out."""
+
+    read: float
+    write: float
+
+
+async def longest(
+    base: Path, text: str, change: str, *, is_open: bool, planted: str = "stopwatch"
+) -> Longest:
     folder, clock = base / "ws", base / "clock"
     folder.mkdir(parents=True)
     make, before = CHANGES[change], TEXTS[text]()
@@ -51,42 +60,57 @@ async def longest(base: Path, text: str, change: str, *, is_open: bool, planted:
         for path in (small, file) if is_open else ():
             product.open(path)
         await run({"write": str(small), "content": "other\n" * 100})  # what is loaded at the first use
+        clock.unlink(missing_ok=True)
         if make is not None:
             read = {"sessionId": "$session", "path": str(file)}
             await run({"request": "fs/read_text_file", "params": read, "as": "read"})
+        reading = told(clock)
         clock.unlink(missing_ok=True)
         await run({"lines": str(line)}, {"await": "w"})
         if is_open:
             assert product.document(file).text == content
         else:
             assert file.read_bytes() == content.encode()
+    return Longest(reading, told(clock))
+
+
+def told(clock: Path) -> float:
     return float(clock.read_text()) if clock.exists() else 0.0
 
 
 async def test_no_step_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
-    most, found = bound(ms=20.0, yardsticks=4.0), dict[str, float]()
-    numbers = iter(range(10_000))
+    most, found, reads = bound(ms=20.0, yardsticks=4.0), dict[str, float](), list[float]()
+    most_read, numbers = 0.0, iter(range(10_000))
 
     async def measured(text: str, change: str, is_open: bool) -> float:
         base = tmp_path / str(next(numbers))
         monkeypatch.setenv("LONGEST_STEP", str(base / "clock"))
         monkeypatch.setenv("ACP_SIDECAR_STATE", str(base / "state"))
-        return await longest(base, text, change, is_open=is_open)
+        reading, writing = await longest(base, text, change, is_open=is_open)
+        reads.append(reading)
+        return max(reading, writing)
 
     for text, change, is_open in size(SMALL, ROWS):
         name = f"{change} of {text}{', open' if is_open else ''}"
+        reads.clear()
         found[name] = await least(lambda row=(text, change, is_open): measured(*row), most)
+        most_read = max(most_read, min(reads))
     record_property("writes", len(found))
     record_property("write step ms", round(max(found.values()), 1))
+    record_property("read step ms", round(most_read, 1))
     assert max(found.values()) < most, slowest(found)
 
 
-async def test_the_gate_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("planted", "noticed"),
+    [("the_editor_is_read_at_once", "write"), ("large_texts_are_worked_on_at_once", "read")],
+)
+async def test_the_gate_can_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str, noticed: str
+) -> None:
     monkeypatch.setenv("LONGEST_STEP", str(tmp_path / "base" / "clock"))
     monkeypatch.setattr("tests.gates.test_write_bytes.MOST", 10 * 1024 * 1024 - 2000)
-    found = await longest(
-        tmp_path / "base", "Cyrillic", "all of it", is_open=True, planted="the_editor_is_read_at_once"
-    )
-    assert found > 30, found
+    found = await longest(tmp_path / "base", "Cyrillic", "all of it", is_open=True, planted=planted)
+    assert getattr(found, noticed) > 30, found

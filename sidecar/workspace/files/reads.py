@@ -13,10 +13,14 @@ from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.disk import Missing
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+
+_AT_ONCE = 1024 * 1024
+"""Characters of a text that is handed out while its request is received; a larger one is made ready by a thread."""
 
 
 class Undecodable(Protocol):
@@ -86,6 +90,8 @@ class Reader:
             ):
                 return None
             text = tracked.document.snapshot()
+            if len(text) > _AT_ONCE:
+                return None
             if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
                 state.beliefs.served_whole(
                     session.id, place.uri, text, by_program=session.reads_by_program(ticket.moment)
@@ -133,9 +139,10 @@ class Reader:
                 return decoded
             return self._give(session, place, shown, normal(str(shown)), line, limit, received)
         texts = self._state.documents.disk
-        texts.seen(place.uri, normal(decoded.text))
-        disk = texts.newest(place.uri)
-        raw = disk.text if disk is not None and disk.text.says(decoded.text) else Text.of(decoded.text)
+        before = texts.newest(place.uri)
+        disk, raw = await aside(len(decoded.text), lambda: _kept(decoded.text, before))
+        if texts.newest(place.uri) is before:  # else somebody has seen a newer one
+            texts.seen(place.uri, disk)
         return self._give(session, place, raw, disk, line, limit, received)
 
     def _give(
@@ -171,6 +178,12 @@ class Reader:
             beliefs.served_slice(
                 session.id, place.uri, text, disk, served.first, served.count, by_program=by_program
             )
+
+
+def _kept(raw: str, before: Kept | None) -> tuple[Kept, Text]:
+    """What the disk says in the compared form and as it is, in the chunks of what it said `before` where that is the same."""
+    kept = Kept.of(normal(raw), before)
+    return kept, kept.text if kept.text.says(raw) else Text.of(raw)
 
 
 def not_found(path: str) -> Refusal:

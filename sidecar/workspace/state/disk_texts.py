@@ -56,8 +56,10 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
 
 
-def _kept(text: Text | str, texts: Sequence[_DiskText]) -> Kept:
+def _kept(text: Text | Kept | str, texts: Sequence[_DiskText]) -> Kept:
     """`text` (a Text is raw, a str in the compared form), with what is equal in the newest of `texts`."""
+    if isinstance(text, Kept):
+        return text
     like = texts[-1].text if texts else None
     return Kept.of(text, like) if isinstance(text, str) else Kept.of_raw(text, like)
 
@@ -85,7 +87,7 @@ class DiskTexts:
         self.not_wrote: Callable[[DocumentUri, Text], None] = lambda uri, text: None
         """Called with what the editor did not write after all."""
 
-    def seen(self, uri: DocumentUri, text: str) -> None:
+    def seen(self, uri: DocumentUri, text: str | Kept) -> None:
         """The disk holds `text` (compared form), possibly since another text was last found there."""
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.noticed
