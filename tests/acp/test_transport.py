@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from acp.connection import Connection
 from acp.exceptions import RequestError
 
+from sidecar.acp import transport
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.messages import encode
 from sidecar.acp.transport import LineTransport, Params
@@ -55,6 +57,8 @@ class Side:
                 await self.gate.wait()
             if is_notification:
                 self.noted.append(dict(params))
+            if method == "file":
+                return {"content": "é\n" * params["n"]}
             if method == "unwritable":
                 return {"content": object()}
             return {"pong": params.get("n")}
@@ -419,6 +423,21 @@ async def test_large_answers_are_few_at_once_and_wait_until_there_is_room() -> N
         there.wire.request("probe", "ping")
         await there.wire.answered("probe")
         assert [message["result"]["pong"] for message in there.wire.sent[:50]] == list(range(50))
+
+
+async def test_a_large_answer_is_written_by_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 MB would take the event loop longer than anybody should wait for it."""
+    threads: list[int] = []
+    monkeypatch.setattr(
+        transport, "encode", lambda of: (threads.append(threading.get_ident()), encode(of))[1]
+    )
+    async with side() as there:
+        there.wire.request("small", "file", {"n": 1})
+        await there.wire.answered("small")
+        assert threads == [threading.get_ident()]
+        there.wire.request("large", "file", {"n": 200_000})
+        assert (await there.wire.answered("large"))["result"] == {"content": "é\n" * 200_000}
+        assert threads[-1] != threading.get_ident()
 
 
 async def test_what_waits_for_room_ends_with_the_connection() -> None:

@@ -238,6 +238,27 @@ async def test_a_large_message_is_read_by_a_thread(monkeypatch: pytest.MonkeyPat
         assert await client.exit_code() == 1
 
 
+async def test_a_large_message_that_cannot_be_read_makes_nobody_deaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(body: bytes) -> object:
+        if len(body) > server.LARGE:
+            raise MemoryError
+        return read(body)
+
+    monkeypatch.setattr(server, "read", fails)
+    async with in_process() as client:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+        told: list[dict[str, Any]] = []
+        await client.initialize()
+        text = "x" * 2 * server.LARGE
+        large = message(
+            method=sync.DID_OPEN, params={"textDocument": {"uri": URI, "version": 1, "text": text}}
+        )
+        await asyncio.to_thread(client.send, large)
+        client.notify(sync.DID_OPEN, {"textDocument": {"uri": URI, "version": 1, "text": "small"}})
+        assert await client.text(URI) == "small"
+    assert isinstance(told[0]["exception"], MemoryError)
+
+
 async def test_a_large_burst_leaves_room_for_answers() -> None:
     """Far more than one slice and one pipe: the order is kept and the end is right."""
     async with in_process() as client:

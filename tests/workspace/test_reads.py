@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.files import reads
 from tests.support.workspaces import QuietEditor, a_workspace
 
 TEXT = "one\ntwo\r\nthree\rfour"
@@ -63,7 +64,9 @@ async def test_slices(
         assert answer == expected
 
 
-async def test_what_has_to_wait_or_ask_is_not_answered_at_once(tmp_path: Path) -> None:
+async def test_what_has_to_wait_or_ask_is_not_answered_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a.txt").write_text("disk\n")
     (tmp_path / ".env").write_text("KEY=1\n")
     async with a_workspace(tmp_path) as bench:
@@ -79,6 +82,9 @@ async def test_what_has_to_wait_or_ask_is_not_answered_at_once(tmp_path: Path) -
                 ticket.release()
 
         assert str(now("a.txt")) == "disk\n"
+        monkeypatch.setattr(reads, "_AT_ONCE", 4)
+        assert now("a.txt") is None, "a large text is made ready by a thread"
+        monkeypatch.undo()
         assert now(".env") is None, "the user is asked"
         (tmp_path / "a.txt").write_text("changed behind the editor\n")
         assert now("a.txt") is None, "the disk is looked at first"
