@@ -272,9 +272,10 @@ class Workspace:
 
     async def restore_reviews(self) -> None:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
-        taken_back = await self._keeper.restore_all(self._opening.folders)
+        gone = await self._keeper.restore_all(self._opening.folders)
         await self.review.files.restore(self._opening.folders)
-        await self.review.files.removed_again(taken_back)
+        for path, undone in gone:
+            await self.review.files.removed_again(path, undone)
 
     async def reviews_stored(self) -> None:
         """Until the journal has what is under review."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.file_state import FileState
+from sidecar.core.kept_hunks import to_json, with_edit
 from sidecar.core.ledger import Author
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
@@ -446,6 +447,31 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
             await bench.workspace.restore_reviews()
             await taken_back(bench)
     assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_file_that_was_made_anew_as_it_was_before_agents_changed_it(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """The same holds where nothing of whom it is taken back from is under review, only what nobody is known to have done."""
+    path = tmp_path.resolve() / "a.txt"
+    unknown = Author("", 0, "w0", unknown=True)
+    with Store(journal) as store:
+        states = (FileState(FIRST.encode(), 0o644), None)
+        gone = entry(FIRST, None, str(path), root=str(path.parent), session="other", states=states)
+        anew = entry(None, mine(BASE), str(path), root=str(path.parent), session="second")
+        store.finish_all([store.begin(gone), store.begin(anew)], "done")
+        hunks = to_json(with_edit(None, BASE, mine(BASE), unknown))
+        store.save_ledger(from_path(str(path)), mine(BASE), hunks)
+    path.write_text(mine(BASE))
+    async with on_the_journal(path.parent, journal) as bench:
+        if not restarted:
+            await bench.workspace.restore_reviews()
+        revert_second(journal, path, "other")
+        if restarted:
+            await bench.workspace.restore_reviews()
+        await taken_back(bench)
+    assert path.read_text() == FIRST
 
 
 async def moves(bench: Bench, journal: Path, path: Path, new: Path) -> None:

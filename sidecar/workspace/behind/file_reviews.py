@@ -194,16 +194,19 @@ class FileReviews:
         self._entered.append(change)
         self._moved(change)
 
-    async def removed_again(self, writes: Sequence[str]) -> None:
-        """The command line has taken back that files were made anew, by these writes (the journal's ids): an agent's removal before that is all there is of
-        such a file, and is under review again."""
-        await self._less_undone()
-        for path in await self._journal.paths(writes) if writes else ():
-            found = await self._journal.removal(path) if self._state.storage.stat(path) is None else None
-            if found is None or any(path in (change.path, change.moved_from) for change in self):
+    async def removed_again(self, path: str, undone: Sequence[str]) -> None:
+        """The file is gone. Where the command line has taken back that it was made anew, an agent's removal before that is all there is of it, and is under
+        review again; so it is of the other files of these writes (the journal's ids), which it has taken back."""
+        paths = [path] if await self._journal.put_back(path, None) else []
+        paths += await self._journal.paths(undone) if undone else ()
+        if paths:
+            await self._less_undone()
+        for gone in dict.fromkeys(paths):
+            found = await self._journal.removal(gone) if self._state.storage.stat(gone) is None else None
+            if found is None or any(gone in (change.path, change.moved_from) for change in self):
                 continue
             entry, before = found
-            self.enter(path, before, None, author_of(entry, created=False))
+            self.enter(gone, before, None, author_of(entry, created=False))
 
     async def look_at_old_names(self) -> None:
         """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes

@@ -94,16 +94,16 @@ class Keeper:
             self.moved(reviewed)
             await self.as_told(reviewed)
 
-    async def restore_all(self, folders: Sequence[str]) -> list[str]:
+    async def restore_all(self, folders: Sequence[str]) -> list[tuple[str, list[str]]]:
         """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
-        are not text are left alone. → what the command line has taken back in those that are gone (writes, the journal's ids)."""
-        undone: list[str] = []
+        are not text are left alone. → those that are gone, and what the command line has taken back in them (writes, the journal's ids)."""
+        gone: list[tuple[str, list[str]]] = []
         if not folders:
-            return undone
+            return gone
         storage = self._state.storage
         roots = storage.roots(folders)
         if isinstance(roots, Refusal):
-            return undone
+            return gone
         with roots:
             made = await self._journal.folders_under_review()
             self._state.made_folders.update(folder for folder in made if roots.match(folder))
@@ -113,11 +113,11 @@ class Keeper:
                     continue
                 file = storage.resolve(roots, path, "read")
                 if isinstance(file, Missing):
-                    await self._restore_gone(uri, undone)
+                    gone.append((path, await self._restore_gone(uri)))
                 elif isinstance(file, Resolved):
                     with file:
                         await self._restore_from(uri, file)
-        return undone
+        return gone
 
     async def _restore_closed(self, uri: DocumentUri) -> None:
         """The document was closed before its ledger was active again."""
@@ -164,26 +164,25 @@ class Keeper:
         hunks = retold(await self._journal.told(path), text)
         return _Kept(text, hunks, ()) if hunks else None
 
-    async def _restore_gone(self, uri: DocumentUri, undone: list[str]) -> None:
+    async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
-        back."""
+        back. → what the command line has taken back of it."""
         kept = await self._kept(uri)
         if kept is None:
-            return
+            return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
         reviewed.taken_back(kept.undone)
         old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes(kept.hunks))
         if self._is_known(uri) or (old is not None and self._is_known(old)):
-            return
-        undone += [write for write in writes(kept.hunks) if write in kept.undone]
-        if old is None:
-            gone = self._restored(uri, kept)
-            return None if gone is None else gone.gone()
-        restored = self._restored(old, kept)
-        if restored is not None:
+            return []
+        restored = self._restored(uri if old is None else old, kept)
+        if restored is not None and old is None:
+            restored.gone()
+        elif restored is not None:
             self.moved(restored)
             await self._store_one(restored)
             await self._journal.forget_ledger(uri)
+        return [write for write in writes(kept.hunks) if write in kept.undone]
 
     async def stored(self) -> None:
         """Until the journal has everything that moved."""

@@ -95,7 +95,7 @@ class ClosedFiles:
             if old is not None:
                 return state.renamed(reviewed.uri, old)
             if stat is None:
-                await self._files.removed_again([write for write in under_review if write in undone])
+                await self._files.removed_again(path, [write for write in under_review if write in undone])
             reviewed.seen(text) if stat is not None else reviewed.gone()
             await self._keeper.as_told(reviewed)
             self._seen[reviewed.uri] = stat, reviewed.text
