@@ -298,6 +298,32 @@ def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends:
     play(tmp_path, VSCODE, script, before=before, after=after)
 
 
+def test_a_mode_that_the_agent_set_before_it_made_the_file_anew_says_nothing_of_later_ones(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "b.txt"
+    path.write_text(BASE)
+    path.chmod(0o644)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for does in lambda: path.chmod(0o600), path.unlink, lambda: path.write_text(BASE):
+            turn.says("execute", call=str(does))
+            tick()
+            does()
+            tick()
+            turn.says("execute", call=str(does), status="completed")
+            await asyncio.sleep(LOOKED)
+        tick()
+        path.chmod(0o755)  # the user
+        await asyncio.sleep(LOOKED)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert path.stat().st_mode & 0o777 == 0o755
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 def test_a_link_that_is_removed_made_and_removed_again(tmp_path: Path) -> None:
     """What it leads to in between is not what was there."""
     (tmp_path / "a.txt").write_text(BASE)

@@ -71,7 +71,9 @@ class Glimpses:
                 if data is None or isinstance(data, Refusal):
                     continue
             at = gone_at(path) if stat is None else changed_at(stat)
-            if self._starts.mode(session.id, path) not in (None, mode) and stat is not None:
+            if stat is None or self._starts.mode(session.id, path) in (None, mode):
+                self._first.pop(path, None)  # that was of another file, or is not so any more
+            else:
                 self._first.setdefault(path, at)
             self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
             self._evidence.found(
