@@ -102,16 +102,22 @@ def rows_of_files(bench: Bench) -> list[tuple[str, str]]:
     return sorted((r["uri"].rpartition("/")[2], r["file"]["kind"]) for r in rows if "file" in r)
 
 
-def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("data", [b"other", b"\0"])
+def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """And is no new file when it is looked at again, because another turn begins."""
     monkeypatch.setattr(tree_notes, "MAX_TEXTS", 10)
-    (tmp_path / "large.txt").write_text("two" * 10)
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"two" * 10 + data[:1])
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         turn.says("execute")
-        (tmp_path / "large.txt").write_text("other")
+        if path.read_bytes() != data:
+            path.write_bytes(data)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
+        await bench.workspace.start_prompt(await bench.another_session(), [])[2]
         assert listed(bench) == []
+        assert rows_of_files(bench) == []
 
     editor = play(tmp_path, VSCODE, script, after=after)
     (warning,) = [words for level, words in editor.shown if level == "warning"]

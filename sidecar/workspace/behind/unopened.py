@@ -165,6 +165,8 @@ class Unopened:
             named.stat = seen.stat
         why = then.why or (data.message if isinstance(data, Refusal) else "")
         if why:
+            if isinstance(data, bytes) and found is None:
+                self._files.is_now(path, FileState(data, seen.mode or 0o644))
             return self._lost(session, uri, path, named, found, why, gone=seen.stat is None)
         if not is_text or found is None or now is None or then.text is None:
             return await self._look_at_bytes(session, uri, path, then, decoded, seen)
