@@ -519,6 +519,19 @@ def _as_told(
     return known if hunks is None else (text, hunks)
 
 
+def _is_ahead(known: tuple[str, list[Hunk]] | None, before: str, after: str) -> bool:
+    """Whether what the journal keeps of a review is in the text `after` a change that it does not know: the editor had told of that text first, and what
+    led there counted as the user's."""
+    return known is not None and normal(known[0]) == normal(after) != normal(before)
+
+
+def _after_the_last(writes: Sequence[Told]) -> tuple[str, list[Hunk]] | None:
+    """The review as it was after the last of these writes; None: nothing is told of it."""
+    text = writes[-1].after if writes else None
+    hunks = None if text is None else retold(writes, text)
+    return None if text is None or hunks is None else (text, hunks)
+
+
 def _is_row_of(name: str, uri: str) -> bool:
     """Whether the journal keeps a change of the file as a whole under this name."""
     return name.startswith(KEPT) and name.endswith(f":{uri}")
@@ -562,8 +575,11 @@ def _on_top(
         before = removed.before if removed is not None and removed.after is None else None
         before = known[0] if before is None and known is not None else before
         author = replace(author, created=author.created and before is None)
+    told = _as_told(known, writes, before or "")
+    if told is known and _is_ahead(known, before or "", after):
+        told = _after_the_last(writes) or known
     try:
-        hunks = with_edit(_as_told(known, writes, before or ""), before or "", after, author)
+        hunks = with_edit(told, before or "", after, author)
     except ValueError:
         log.exception("the review of %s cannot be continued", path)
         return None

@@ -167,26 +167,29 @@ FIRST, SECOND = "first\n1\n2\nlast\n", "FIRST\n1\n2\nLAST\n"
 """What an agent made of `0\\n1\\n2\\n3\\n`, and the next turn of that."""
 
 
+@pytest.mark.parametrize("saved", [b"1", b"mine"])
 @pytest.mark.parametrize("journalled", [True, False])
 async def test_the_editor_told_of_its_text_before_the_change_was_noted(
-    journal: Path, tmp_path: Path, journalled: bool
+    journal: Path, tmp_path: Path, journalled: bool, saved: bytes
 ) -> None:
-    """It had taken the change from the disk, which counts as the user's until somebody has looked there; the sidecar was ended in between."""
+    """It had taken the change from the disk, which counts as the user's until somebody has looked there; the sidecar was ended in between. The user may
+    have saved something since the turn before."""
     folder = tmp_path.resolve()
     path, base = folder / "f", FileState(b"0\n1\n2\n3\n")
+    first, second = (text.replace("1", saved.decode()) for text in (FIRST, SECOND))
     put(path, base)
     with Store(journal) as store:
         earlier = entry("0\n1\n2\n3\n", FIRST, str(path), root=str(folder))
         store.finish(store.begin(earlier), "done")
-        put(path, FileState(FIRST.encode()))
+        put(path, FileState(first.encode()))
         store.turn_began(begun(folder))
         store.turn_acted("s")
-        put(path, FileState(SECOND.encode()))
+        put(path, FileState(second.encode()))
         if journalled:
-            store.finish(store.begin(entry(FIRST, SECOND, str(path), root=str(folder), turn=2)), "done")
-        store.save_ledger(from_path(str(path)), SECOND, b"[]")
+            store.finish(store.begin(entry(first, second, str(path), root=str(folder), turn=2)), "done")
+        store.save_ledger(from_path(str(path)), second, b"[]")
     await taken_back(journal, folder, "reject")
-    assert there(path) == base
+    assert there(path) == FileState(base.data.replace(b"1", saved))
 
 
 async def test_a_file_that_was_removed_in_one_turn_and_made_anew_in_the_next(
