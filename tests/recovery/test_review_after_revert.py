@@ -449,15 +449,20 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
     assert path.read_text() == BASE
 
 
+@pytest.mark.parametrize("made", [False, True])
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_a_file_that_was_made_anew_as_it_was_before_agents_changed_it(
-    tmp_path: Path, journal: Path, restarted: bool
+    tmp_path: Path, journal: Path, restarted: bool, made: bool
 ) -> None:
-    """The same holds where nothing of whom it is taken back from is under review, only what nobody is known to have done."""
+    """The same holds where nothing of whom it is taken back from is under review, only what nobody is known to have done; but not of a file that an agent
+    had `made` first, where that is taken back, too."""
     path = tmp_path.resolve() / "a.txt"
     unknown = Author("", 0, "w0", unknown=True)
     with Store(journal) as store:
         states = (FileState(FIRST.encode(), 0o644), None)
+        if made:
+            first = entry(None, FIRST, str(path), root=str(path.parent), session="other")
+            store.finish(store.begin(first), "undone")
         gone = entry(FIRST, None, str(path), root=str(path.parent), session="other", states=states)
         anew = entry(None, mine(BASE), str(path), root=str(path.parent), session="second")
         store.finish_all([store.begin(gone), store.begin(anew)], "done")
@@ -470,6 +475,9 @@ async def test_a_file_that_was_made_anew_as_it_was_before_agents_changed_it(
         revert_second(journal, path, "other")
         if restarted:
             await bench.workspace.restore_reviews()
+        if made:
+            assert not await bench.workspace.review.listed(Selector())
+            return
         await taken_back(bench)
     assert path.read_text() == FIRST
 

@@ -206,6 +206,8 @@ class FileReviews:
             if found is None or any(gone in (change.path, change.moved_from) for change in self):
                 continue
             entry, before = found
+            if less_gone(before, await self._journal.gone_before(entry.id), gone) is None:
+                continue  # what it removed is taken back, too
             self.enter(gone, before, None, author_of(entry, created=False))
 
     async def look_at_old_names(self) -> None:
