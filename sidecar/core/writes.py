@@ -88,13 +88,14 @@ def conflicting_base(candidates: Iterable[Candidate], current: str, new: str) ->
 
 
 def _sorted(candidates: Iterable[Candidate]) -> tuple[str | None, list[Candidate]]:
-    """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; each text once."""
+    """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; each text once, and once more where both the program
+    read it and the disk held it."""
     shown: str | None = None
     doubtful: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: c.serial, reverse=True):
         if candidate.is_certain:
             shown = candidate.text if shown is None else shown
-        elif all(candidate.text != other.text for other in doubtful):
+        elif all((candidate.text, candidate.from_disk) != (one.text, one.from_disk) for one in doubtful):
             doubtful.append(candidate)
     return shown, doubtful
 
@@ -111,6 +112,7 @@ def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[S
         and not (c.from_disk and itself is not None and i < itself)
         and (c.from_disk or shown is None or sent.hints_at(c.text, shown))
     ]
+    texts = list(dict.fromkeys(texts))
     if itself is not None or len(texts) < 2:
         return None, texts or [""]
     proven = {(a, b): sent.shows(a, b) for a in texts for b in texts if a is not b}

@@ -176,3 +176,18 @@ def test_what_the_model_did_not_see_is_never_taken_away(steps: list[tuple[str, i
                 desk.writes(read_there, changed(read_there, place, value(number)), exact=False)
             case _:
                 pass
+
+
+def test_a_text_that_the_program_read_and_the_disk_held_may_be_what_the_model_saw() -> None:
+    """Found by the law: taken for what only the program had read, it was no base, and the user's line went."""
+    nothing: Values = ("",) * PLACES
+    typed, sent = changed(nothing, 0, value(0)), changed(nothing, 0, value(6))
+    desk = Desk()
+    desk.edited(typed)
+    desk.reads()
+    desk.edited(nothing)
+    desk.beliefs.served_whole("s", URI, Text.of(text_of(nothing)), by_program=True)
+    desk.may_differ = True
+    desk.undoes()
+    desk.writes(nothing, sent, exact=False)
+    assert desk.now == typed
