@@ -80,9 +80,11 @@ class Past:
             if first <= number <= last
         ]
 
-    def before_newest(self) -> Text:
-        """The text that the newest edit changed."""
-        block = self._blocks[-1] if self._blocks[-1].edits else self._blocks[-2]
+    def before_newest(self) -> Text | None:
+        """The text that the newest edit changed; None: it is forgotten, because the edit was large."""
+        block = next((block for block in reversed(self._blocks) if block.edits), None)
+        if block is None:
+            return None
         rope = Rope.of(block.text)
         for edit in block.edits[:-1]:
             rope.splice(edit.start, edit.end, edit.new)

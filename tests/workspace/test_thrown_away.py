@@ -67,6 +67,22 @@ def test_what_the_file_says_of_agents_is_under_review(tmp_path: Path, name: str,
 
 
 @takes_edits
+def test_what_was_saved_just_before_is_not_thrown_away(tmp_path: Path, name: str) -> None:
+    """Nobody has found the save on the disk yet."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await changed_again(bench, editor)
+        editor.saves("a.txt")
+        closes(editor)
+        await told()
+        assert "2" in now(bench)
+        assert texts(bench) == [("two", "2")]
+
+    play(tmp_path, EDITORS[name], case)
+
+
+@takes_edits
 def test_also_where_somebody_else_wrote_it_since(tmp_path: Path, name: str) -> None:
     file = tmp_path / "a.txt"
     file.write_text(TEXT)

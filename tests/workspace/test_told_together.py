@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core import past
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.overlay import Action, ContentChange, Modification
@@ -98,3 +99,18 @@ async def test_an_undo_of_a_rejection_and_what_was_typed_since_in_one_change(
         bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(0, 4, told),)))
         assert [hunk.text for hunk in ledger.hunks] == left
         assert not left or ledger.base(told) == told.replace("TWO", "two").replace("FOUR", "four")
+
+
+async def test_an_edit_so_large_that_the_text_before_it_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "MAX_CHARACTERS", 100)
+    async with a_workspace(tmp_path) as bench:
+        reviewed = under_review(bench)
+        pasted = change(0, 0, "pasted\n" * 50)
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (pasted,)))
+        assert bench.text("a.txt") == "pasted\n" * 50 + AGENTS
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
+        over = change(51, 54, "TWO\nthree\nFOUR\n" + "more\n" * 50)
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (over,)))
+        assert bench.text("a.txt") == "pasted\n" * 50 + AGENTS + "more\n" * 50

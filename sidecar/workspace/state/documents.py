@@ -91,8 +91,11 @@ class Tracked:
     """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
     """Called with the text found on disk."""
-    not_an_agents: Callable[[Tracked, Edit, int, Callable[[], Text], Callable[[], Text]], None] | None = None
-    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the texts before and after it."""
+    not_an_agents: (
+        Callable[[Tracked, Edit, int, Callable[[], Text | None], Callable[[], Text]], None] | None
+    ) = None
+    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the texts before (None: it is
+    forgotten) and after it."""
 
     was_edited: Callable[[Tracked, bool], None] | None = None
     """Called for every edit; with whether the document was clean before it."""
@@ -130,7 +133,11 @@ class Tracked:
 
     def _note(self, *, was_clean: bool) -> None:
         """The text before the newest edit, with the hunks in it."""
-        noted = Noted(self.history.before_newest(), self.hunks(), self.history.newest - 1)
+        before = self.history.before_newest()
+        if before is None:
+            self.hunks_then.file = None
+            return
+        noted = Noted(before, self.hunks(), self.history.newest - 1)
         if self.flight is None:
             self.hunks_then.note(noted, self.saves, is_clean=was_clean)
         elif noted.text == self.flight.story.before:  # of what came since, nobody knows yet whose it is
@@ -140,7 +147,7 @@ class Tracked:
         self,
         edit: Edit,
         length: int,
-        before: Callable[[], Text],
+        before: Callable[[], Text | None],
         after: Callable[[], Text],
         *,
         is_users: bool = True,

@@ -87,19 +87,20 @@ class Reviewed:
         edit: Edit,
         length: int,
         after: Callable[[], Text],
-        before: Callable[[], Text],
+        before: Callable[[], Text | None],
     ) -> bool:
         """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along.
 
         An edit is what it changes, not what it spans: editors that reload or format a text may replace all of it. `before` gives the text
-        before it, `after` the one that it led to, of that `length`."""
+        before it (None: it is forgotten), `after` the one that it led to, of that `length`."""
         if self.ledger.is_idle:
             return False
-        if edit.start == edit.end or "\n" not in edit.new:
+        was = before() if edit.start != edit.end and "\n" in edit.new else None
+        if was is None:
             return self.ledger.user_edit(edit, length, after)
         hunks = self.ledger.hunks
         if self.ledger.meets(edit):
-            self._in_steps(edit, Rope.of(before()))
+            self._in_steps(edit, Rope.of(was))
         else:
             self.ledger.user_edit(edit, length, after)
         self._come_back(after)

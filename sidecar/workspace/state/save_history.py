@@ -106,8 +106,8 @@ class SaveHistory:
         """The text with that number; None: it is forgotten."""
         return next(iter(self._past.texts(number, number)), None)
 
-    def before_newest(self) -> Text:
-        """The text that the newest edit changed."""
+    def before_newest(self) -> Text | None:
+        """The text that the newest edit changed; None: it is forgotten."""
         return self._past.before_newest()
 
     def users_edit(self) -> None:
@@ -124,6 +124,11 @@ class SaveHistory:
         self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
+
+    @property
+    def is_told(self) -> bool:
+        """A save was told, and nobody has found its bytes on the disk yet."""
+        return self._told is not None
 
     def untold(self) -> None:
         """No save that was told since the disk was last read was carried out."""

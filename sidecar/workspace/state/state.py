@@ -209,7 +209,7 @@ class State:
         if tracked is not None and reviewed is not None:
             # What came while an edit of ours is on its way is told to the ledger when that is settled.
             reviewed.closed(tracked.settled_text())
-            file = tracked.hunks_then.file
+            file = None if tracked.history.is_told else tracked.hunks_then.file
             if file is not None and tracked.flight is None and not tracked.is_clean():
                 reviewed.thrown_away(file.text, file.hunks)
                 self.ledgers.moved(reviewed)
@@ -239,13 +239,15 @@ class State:
         tracked: Tracked,
         edit: Edit,
         length: int,
-        before: Callable[[], Text],
+        before: Callable[[], Text | None],
         after: Callable[[], Text],
     ) -> None:
         uri = tracked.document.uri
         self.saved_as.edited(tracked, edit, length)
-        if length == 0 and is_untitled(uri) and self.saved_as.ends(uri, before()):
-            return
+        if length == 0 and is_untitled(uri):
+            was = before()
+            if was is not None and self.saved_as.ends(uri, was):
+                return
         reviewed = self.ledgers.get(uri)
         if reviewed is None or not reviewed.live:
             return  # it is brought up to the whole text once that is known
