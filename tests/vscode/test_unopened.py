@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
-from tests.vscode.window import Window
+from tests.vscode.window import DOCUMENT, Window
 
 
 def until_tabs(window: Window, *labels: str) -> None:
@@ -81,6 +81,33 @@ def test_a_view_that_the_user_opens_beside_another_stays(window: Window) -> None
     window.type("on ")
     window.until_text(file, "typed on first\nmore\n")
     until_tabs(window, "first.txt", "first.txt")
+
+
+SLOW_SAVES = """
+keep.slow = vscode.workspace.onWillSaveTextDocument((event) => event.waitUntil(new Promise((done) => setTimeout(done, 1500))));
+"""
+
+
+def test_a_file_that_the_user_opens_while_it_is_written_stays(window: Window) -> None:
+    """In an empty editor area, it looks like a tab that VS Code opens by itself: what is typed must not go nowhere."""
+    file = window.file("first.txt", "first\n")
+    window.js(SLOW_SAVES)
+    try:
+        turn = window.begin(scripted.steps(scripted.read(file), scripted.write(file, "first\nmore\n")))
+        eventually(
+            lambda: window.js(DOCUMENT + "return document?.isDirty ?? false", str(file)), "it is unsaved"
+        )
+        window.open(file)
+        turn.result()
+    finally:
+        window.js("keep.slow.dispose();")
+    assert file.read_text() == "first\nmore\n"
+    window.settle()
+    window.type("typed ")
+    window.until_text(file, "typed first\nmore\n")
+    window.save()
+    eventually(lambda: file.read_text() == "typed first\nmore\n", "it is saved")
+    until_tabs(window, "first.txt")
 
 
 def test_a_new_file_is_on_disk_when_the_agent_has_its_answer(window: Window) -> None:

@@ -1,7 +1,8 @@
 /**
  * `sidecar/open` and `sidecar/close`: documents that are edited and saved in the background. VS Code opens a tab for a
  * document that stays unsaved for a moment. Such a tab is closed again once it is clean, unless somebody looked at it.
- * The user's own tabs are never touched.
+ * The user's own tabs are never touched. Where the editor area is empty, a tab that the user opens in that moment looks the same, and is
+ * closed only if nobody has touched it for a while: keys would go nowhere.
  */
 
 import * as vscode from "vscode";
@@ -14,13 +15,17 @@ const NEVER = new vscode.CancellationTokenSource().token;
 /** A tab that appears for a document within this many milliseconds after the last work on it was opened by VS Code itself. */
 const LATE = 10_000;
 
+/** How long a tab that is shown stays, in milliseconds, until it is clear that nobody works in it. */
+const SHOWN = 4_000;
+
 export class Unopened implements vscode.Disposable {
-  /** Tabs that nobody asked for and nobody has looked at. */
-  private readonly unseen = new Set<vscode.Tab>();
+  /** Tabs that nobody asked for and nobody has looked at, with the time when they were opened. */
+  private readonly unseen = new Map<vscode.Tab, number>();
   /** Documents that the server is working on, by URI. */
   private readonly worked = new Map<string, NodeJS.Timeout>();
   private readonly disposable: vscode.Disposable;
   private closing = false;
+  private later: NodeJS.Timeout | undefined;
 
   constructor() {
     this.disposable = vscode.Disposable.from(
@@ -30,7 +35,7 @@ export class Unopened implements vscode.Disposable {
           const others = isText(tab.input) ? tabsOf(tab.input.uri).filter((other) => other !== tab) : [];
           others.forEach((other) => this.unseen.delete(other)); // only somebody who looks at it opens it again
           if (others.length === 0 && isItsOwn(tab)) {
-            this.unseen.add(tab);
+            this.unseen.set(tab, Date.now());
           }
         }
         // when a tab closes, its neighbour becomes active without anybody looking at it
@@ -48,6 +53,7 @@ export class Unopened implements vscode.Disposable {
 
   dispose(): void {
     this.worked.forEach((timer) => clearTimeout(timer));
+    clearTimeout(this.later);
     this.disposable.dispose();
   }
 
@@ -95,7 +101,9 @@ export class Unopened implements vscode.Disposable {
   }
 
   private async closeUnseen(): Promise<void> {
-    const clean = [...this.unseen].filter((tab) => !tab.isDirty && this.isWorkedOn(tab));
+    const left = [...this.unseen.keys()].filter((tab) => !tab.isDirty && this.isWorkedOn(tab));
+    const clean = left.filter((tab) => this.shownFor(tab) === 0);
+    this.closeLater(left.map((tab) => this.shownFor(tab)));
     if (clean.length === 0 || this.closing) {
       return;
     }
@@ -105,8 +113,21 @@ export class Unopened implements vscode.Disposable {
     } finally {
       this.closing = false;
     }
-    if ([...this.unseen].some((tab) => !tab.isDirty && this.isWorkedOn(tab) && !clean.includes(tab))) {
+    if ([...this.unseen.keys()].some((tab) => !tab.isDirty && this.isWorkedOn(tab) && this.shownFor(tab) === 0 && !clean.includes(tab))) {
       await this.closeUnseen();
+    }
+  }
+
+  /** How long it is to be shown yet, in milliseconds. */
+  private shownFor(tab: vscode.Tab): number {
+    return tab.isActive ? Math.max(0, (this.unseen.get(tab) ?? 0) + SHOWN - Date.now()) : 0;
+  }
+
+  private closeLater(times: readonly number[]): void {
+    const soonest = Math.min(...times.filter((time) => time > 0));
+    clearTimeout(this.later);
+    if (Number.isFinite(soonest)) {
+      this.later = setTimeout(() => void this.closeUnseen(), soonest);
     }
   }
 }
