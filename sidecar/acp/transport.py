@@ -176,6 +176,7 @@ class LineTransport:
         self._batch: list[bytes] = []
         self._batch_size = 0
         self._busy = 0
+        self._large_answer = asyncio.Lock()
         self._answering: dict[RequestId, list[int]] = {}
         """The sizes of large answers that are about to be written, by request. An agent may use an id twice."""
         self._room: asyncio.Future[None] | None = None
@@ -252,15 +253,18 @@ class LineTransport:
             self.less(weight)
 
     async def _post_answer(self, message: Message) -> None:
-        """Only now it is made into bytes: a whole file may be in it, and then a thread does it."""
+        """Only now it is made into bytes: a whole file may be in it, and then a thread does it. One waits for the other, and sees whether there is room
+        after it: else all that wait would be bytes at once."""
         size = _size(message)
         if size <= LARGE:
             return self.post(message)
-        for told in self._dialect.told(message):
-            data = await aside(size, functools.partial(self._encoded, told))
-            if not self._closed:
-                self._flush()
-                self._write(data, b"\n")
+        async with self._large_answer:
+            await self.room()
+            for told in self._dialect.told(message):
+                data = await aside(size, functools.partial(self._encoded, told))
+                if not self._closed:
+                    self._flush()
+                    self._write(data, b"\n")
 
     def answering(self, request_id: RequestId, weight: int) -> None:
         """The handler of that request is done and leaves a large answer, which goes on counting."""

@@ -440,6 +440,28 @@ async def test_a_large_answer_is_written_by_a_thread(monkeypatch: pytest.MonkeyP
         assert threads[-1] != threading.get_ident()
 
 
+async def test_one_large_answer_is_made_ready_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While there is no room for the first, the others are not bytes yet."""
+    async with side(replace(LIMITS, stalled=HANGS)) as there:
+
+        def write(*parts: bytes) -> None:
+            there.wire.room.clear()
+            written(*parts)
+            one_is_written.set()
+
+        written, one_is_written = there.wire.write, asyncio.Event()
+        monkeypatch.setattr(there.wire, "write", write)
+        for n in range(4):
+            there.wire.request(n, "file", {"n": 200_000})
+        for read in range(4):
+            async with asyncio.timeout(HANGS):
+                await one_is_written.wait()
+            one_is_written.clear()
+            await asyncio.sleep(0.2)  # what is made ready in threads would be written now
+            assert len(there.wire.sent) == read + 1
+            there.wire.room.set()
+
+
 async def test_what_waits_for_room_ends_with_the_connection() -> None:
     async with side(replace(LIMITS, stalled=HANGS)) as there:
         there.wire.room.clear()

@@ -29,9 +29,8 @@ HANGS = 10.0
 SLOW = size(None, 0.05)
 """Seconds, p99 of an answer; looked at by the gauntlet only: in between the other tests the figure says nothing."""
 TURNS = size(1, 3)
-LEFT_MEGABYTES = 600.0
-"""For what an agent asks and does not read: a few files of ten megabytes, each several times; 300 would be three gigabytes. (320 to 520 were seen: how
-many are made ready by threads at once is not always the same.)"""
+LEFT_MEGABYTES = 500.0
+"""For what an agent asks and does not read: a few files of ten megabytes, each several times; 300 would be three gigabytes."""
 
 SCRIPT: Script = {"turns": [[{"repeat": UPDATES, "steps": [{"say": "word $n of very many\n"}]}]]}
 
