@@ -304,6 +304,8 @@ class FakeEditor:
         on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
         # done by our own extension, whatever the editor thinks of applyEdit
         self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "reload")
+        if self.model.habits.top_told_later:
+            await asyncio.sleep(self.model.habits.top_told_later)
         self.model.flush(client_uri)
         return Reloaded(buffer.version, taken if self.model.habits.reload_takes else None, kept=kept)
 

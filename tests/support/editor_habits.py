@@ -149,6 +149,8 @@ class Habits:
     """
     reopens: bool = False
     """A document that is taken from the disk again is told as closed and opened; what was pending of it is never told (Neovim, eglot)."""
+    top_told_later: float = 0.0
+    """Seconds from then until the edits on top are told (Neovim, 0.01 to 0.03)."""
 
     # What it announces about itself
 
@@ -195,6 +197,7 @@ NEOVIM = Habits(
     save_fails="newer",
     refused_save_told=True,
     reopens=True,
+    top_told_later=0.02,
 )
 NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")
 NEOVIM_OURS = replace(

@@ -10,7 +10,7 @@ import pytest
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, VSCODE, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
@@ -90,3 +90,32 @@ def test_it_is_made_in_the_file_once_that_is_closed(
         assert said == (MINE if ends == "saves" else BASE)
 
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM_OURS, EGLOT_OURS], ids=["neovim", "eglot"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_the_file_says_next_is_listed_where_the_editor_closes_the_document_to_read_it(
+    tmp_path: Path, habits: Habits, at_once: bool
+) -> None:
+    """With that, what was rejected goes from the file, so that it says something else than what the editor was to read."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", BASE.replace("two", "TWO"), session=turn.session)
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(1)
+        await reject_all(turn.bench)
+        assert "TWO" in (tmp_path / "a.txt").read_text()
+        await runs(turn, "a.txt", BASE.replace("two", "TWO").replace("five", "FIVE"))
+        await asyncio.sleep(0 if at_once else 3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == MINE.replace("five", "FIVE")
+        assert [(str(r["oldText"]).strip(), str(r["newText"]).strip()) for r in rows(bench)] == [
+            ("five", "FIVE")
+        ]
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, habits, script, before=opened, after=after)

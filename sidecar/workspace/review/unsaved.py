@@ -47,14 +47,19 @@ class Unsaved:
         left, path = tracked.still_taken_back(), to_path(tracked.document.uri)
         if left and path is not None and not tracked.is_clean():
             ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
-            self._tasks.start_soon(self._put_back, tracked.document.uri, path, left, ticket)
+            self._tasks.start_soon(self._put_back, tracked, path, left, ticket)
 
     async def _put_back(
-        self, uri: DocumentUri, path: str, taken_back: list[TakenBack], ticket: Ticket
+        self, tracked: Tracked, path: str, taken_back: list[TakenBack], ticket: Ticket
     ) -> None:
-        storage = self._state.storage
+        storage, uri = self._state.storage, tracked.document.uri
         try:
-            if not await ticket.turn(WAIT_SECONDS) or await self._is_unsaved_again(uri, taken_back):
+            if not await ticket.turn(WAIT_SECONDS):
+                return
+            with anyio.move_on_after(WAIT_SECONDS):
+                async with tracked.looking:  # a reload is told as a closing, an opening, and what comes on top of that
+                    pass
+            if await self._is_unsaved_again(uri, taken_back):
                 return
             roots = storage.roots([os.path.dirname(path)])
             if isinstance(roots, Refusal):
@@ -74,7 +79,7 @@ class Unsaved:
             await self._reconciler.look(again)
 
     async def _is_unsaved_again(self, uri: DocumentUri, taken_back: list[TakenBack]) -> bool:
-        """A reload may be told as a closing and an opening. Who opens the file anew, with what it says, does not want what they rejected; where they
+        """Who opens the file anew, with what it says, does not want what they rejected; where they
         have typed since, that goes from the document."""
         again = self._state.documents.get(uri)
         if again is None:
