@@ -139,6 +139,8 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     back = _gone_back(hunk, edit)
     if back is not None:
         return [back]
+    if hunk.start == hunk.end:  # what was deleted there has no line of its own
+        return [] if edit.new else [replace(hunk, start=edit.start, end=edit.start)]
     if len(hunk.versions) > 1:
         return _without_lines_of_several(hunk, edit, new_id)
     left, middle, right = _divided(hunk.text, _changed(hunk, edit))
@@ -173,7 +175,7 @@ def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hun
     if at_start is None or at_end is None:
         return []
     left, right = at_start[0], at_end[1]
-    behind = hunk.start + end + edit.growth
+    behind = max(hunk.start + end + edit.growth, edit.start + len(edit.new))
     rest = [Hunk(hunk.id, hunk.start, hunk.start + start, *left)] if left.versions else []
     if right.versions:
         number = new_id() if rest else hunk.id

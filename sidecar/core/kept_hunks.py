@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
 from typing import Any
 
-from sidecar.core.change import changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.text import Text
@@ -93,7 +92,6 @@ def with_edit(kept: tuple[str, Sequence[Hunk]] | None, before: str, after: str, 
     ledger = Ledger()
     if kept is not None:
         ledger = Ledger(kept[1])
-        for step in changes_as_steps(diff(kept[0], before)):
-            ledger.user_edit(step, len(text), lambda: text)
+        ledger.user_led(Text.of(kept[0]), text)
     ledger.agent_edit(text, diff(before, after), Text.of(after), author)
     return list(ledger.hunks)

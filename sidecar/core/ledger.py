@@ -9,26 +9,26 @@ hunk reverted. Typing elsewhere only shifts the hunks.
     agent_edit     creates a hunk, or a new version of the lines of another turn's hunk
     keep, reject   by hunk, turn or session; if another agent worked on top, a three-way merge decides
 
-Undo and redo belong to the editor. They arrive as user edits that lead to a text seen before. Such a text restores its hunks: undoing
-an agent's edit takes it out of review, and redoing it puts it under review again. The texts around agents' edits count as seen, and so does
-every text out of which a user's edit took hunks: whoever typed on before they undo returns to a text that no agent's edit led to.
+Undo and redo belong to the editor. They arrive as user edits. One that leads to a text around an agent's edit restores its hunks, and where a
+user's edit took hunks out of review, they come back as soon as that place says the same again (left.py): undoing an agent's edit takes it out
+of review, and redoing it puts it under review again.
 
 Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import count
 from typing import Literal, NamedTuple
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet, Edit, changes_as_steps
+from sidecar.core.diff import diff
 from sidecar.core.hunk import Hunk, is_put_back, isolate, touches, without_edited_lines
+from sidecar.core.left import Left
 from sidecar.core.moving import Moving
-from sidecar.core.text import Text
+from sidecar.core.text import Rope, Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
 MAX_REMEMBERED = 64
@@ -59,6 +59,7 @@ class Mark:
 
     steps: int
     hunks: tuple[Hunk, ...]
+    left: Left
 
 
 class Hunks(Moving[Hunk]):
@@ -70,6 +71,11 @@ class Hunks(Moving[Hunk]):
         self.are_effective = are_effective
         self.have_aftermath = any(hunk.is_aftermath for hunk in self.all())
 
+    def put(self, numbers: range, instead: Sequence[Hunk], growth: int) -> None:
+        super().put(numbers, instead, growth)
+        if any(hunk.is_aftermath for hunk in instead):
+            self.have_aftermath, self.are_effective = True, False
+
     def has_all_of(self, other: Hunks) -> bool:
         """Whether every write of which there is work in those others has some in these."""
         theirs, ours = map(_writes, other.apart(self, _is_same))
@@ -80,45 +86,15 @@ def _writes(hunks: Iterable[Hunk]) -> set[str]:
     return {version.author.write for hunk in hunks for version in hunk.versions}
 
 
-def _led_to(edit: Edit, text: Text) -> bool:
-    """Whether `text` can be what `edit` led to: then the text before it can be told from both."""
-    end = edit.start + len(edit.new)
-    return (
-        end <= len(text) and edit.end <= len(text) - edit.growth and text.slice(edit.start, end) == edit.new
-    )
-
-
 @dataclass(frozen=True)
 class Seen:
-    """A text that restores its hunks: `text` itself or, with `edit`, the text from which that edit led to `text`. What such an edit
-    replaced is known only where hunks lay, and nothing else of it matters to them."""
+    """A text that restores its hunks."""
 
     text: Text
     hunks: Hunks
-    edit: Edit | None = None
-    number: int = 0
+    left: Left
+    number: int
     """Those that were seen earlier have lower ones."""
-
-    @cached_property
-    def length(self) -> int:
-        """Code points."""
-        return len(self.text) - (self.edit.growth if self.edit else 0)
-
-    def is_text(self, text: Text) -> bool:
-        edit = self.edit
-        if edit is None:
-            return self.text == text
-        return (
-            len(text) == self.length
-            and text.slice(edit.start, edit.end) != edit.new
-            and text.slice(0, edit.start) == self.text.slice(0, edit.start)
-            and text.slice(edit.end, len(text)) == self.text.slice(edit.end + edit.growth, len(self.text))
-            and self._has_hunks(str(text))
-        )
-
-    def _has_hunks(self, text: str) -> bool:
-        places = list(self.hunks.places())
-        return all(map(text.startswith, [hunk.text for hunk, _ in places], [start for _, start in places]))
 
 
 class ReviewThen(NamedTuple):
@@ -129,6 +105,14 @@ class ReviewThen(NamedTuple):
     hunks: tuple[Hunk, ...]
     texts_seen: int = 0
     """The ledger's, then: what hunks lay in later texts is not known for certain."""
+    left: Left = Left()
+
+
+@dataclass(slots=True)
+class _Ids:
+    """The numbers of hunks, which copies of a ledger share."""
+
+    newest: int
 
 
 class Ledger:
@@ -136,8 +120,9 @@ class Ledger:
 
     def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
         self.hunks = tuple(hunks)
-        self._ids = count(max((h.id for h in self.hunks), default=0) + 1)
+        self._ids = _Ids(max((h.id for h in self.hunks), default=0))
         self._remembered: list[Seen] = []
+        self._left = Left()
         self.texts_seen = 0
         """The number of the newest text that was remembered for undo and redo."""
         self._kept: set[tuple[int, str]] = set()
@@ -149,7 +134,7 @@ class Ledger:
     @property
     def is_idle(self) -> bool:
         """The ledger tracks nothing: edits need not be reported."""
-        return not self._moving and not self._remembered
+        return not self._moving and not self._remembered and not self._left
 
     @property
     def hunks(self) -> tuple[Hunk, ...]:
@@ -187,27 +172,50 @@ class Ledger:
 
     # Edits
 
-    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
-        """Somebody else's edit of the current text; `length` and `after` describe the resulting text.
+    def user_led(self, before: Text, after: Text) -> None:
+        """What leads from one text to the other is somebody else's."""
+        self.user_edits(before, diff(str(before), str(after)))
 
-        `after` is called only if that text may have been seen before, contains lines again that an agent deleted there, or has other
-        hunks. If one change is told as many edits, it may give the text after the last of them.
+    def user_edits(self, before: Text, changes: ChangeSet) -> None:
+        """Somebody else's edits of the current text, `before`."""
+        rope = Rope.of(before)
+        for step in changes_as_steps(changes):
+            was = rope.snapshot()
+            rope.splice(step.start, step.end, step.new)
+            self.user_edit(step, len(rope), rope.snapshot, lambda was=was: was)
+
+    def user_edit(
+        self,
+        edit: Edit,
+        length: int,
+        after: Callable[[], Text],
+        before: Callable[[], Text | None] = lambda: None,
+    ) -> bool:
+        """Somebody else's edit of the current text; `length` and `after` describe the resulting text, `before` gives the one that it changed, if
+        that is known. Both are called only where hunks lie or lay.
 
         Returns whether hunks appeared, disappeared or changed, apart from moving along."""
         was = self._moving
         numbers = self._looked_at(edit, after)
-        may_be_seen = length in [seen.length for seen in self._remembered]
+        may_be_seen = length in [len(seen.text) for seen in self._remembered]
         # where in the text that goes what an agent deleted had been is known only from the text before
-        is_squeezed = bool(was.deletions_in(edit))
-        if not numbers and not may_be_seen and not is_squeezed:
+        squeezed = was.deletions_in(edit)
+        may_come_back = self._left.meets(edit)
+        self._left, newest = self._left.after(edit, before), self._ids.newest
+        if not numbers and not may_be_seen and not squeezed and not may_come_back:
             was.move(edit)
             return False
         self._moving = self._after(edit, numbers, after)
+        gone, come = was.apart(self._moving, _is_same)
+        if squeezed or _any_taken(gone, come):
+            taken = _stretch((*was.some(numbers), *squeezed), {hunk.id for hunk in (*gone, *squeezed)})
+            self._left = self._left.took(edit, taken, newest, before())
+            may_come_back = True
         if may_be_seen:
             self._recall(after())
+        if may_come_back:
+            self._come_back(edit, after())
         gone, come = was.apart(self._moving, _is_same)
-        if is_squeezed or _any_taken(gone, come):
-            self._remember(after(), was, edit)
         return [(h.id, h.text) for h in gone] != [(h.id, h.text) for h in come]
 
     def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:
@@ -255,18 +263,23 @@ class Ledger:
             hunks = self._with_agent_edit(hunks, here, before.slice(edit.start, edit.end), author)
             shift += len(edit.new) - (edit.end - edit.start)
         self._moving = Hunks(_effective(hunks), are_effective=True)
+        self._left = self._left.after_all(changes, before)
         self._remember(after)
 
     def mark(self) -> Mark:
-        """Call this before the editor does something that may turn out to be `aftermath`."""
-        return Mark(self._steps, self.hunks)
+        """Call this before the editor does something that may turn out not to be the user's."""
+        return Mark(self._steps, self.hunks, self._left)
+
+    def back_at(self, mark: Mark) -> None:
+        """The text is what it was then."""
+        self.hunks, self._left = mark.hunks, mark.left
 
     def aftermath(self, since: Mark, before: Text, changes: ChangeSet, after: Text, author: Author) -> bool:
         """The edits since `since` that were taken for the user's were made by the editor when it saved `author`'s write. Returns False
         and changes nothing if something else happened in between."""
         if self._steps != since.steps:
             return False
-        self.hunks = since.hunks
+        self.back_at(since)
         self.agent_edit(before, changes, after, replace(author, aftermath=True, created=False))
         return True
 
@@ -319,6 +332,7 @@ class Ledger:
         self._remember(before)
         left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
         self._moving = Hunks(_effective(left), are_effective=True)
+        self._left = self._left.after_all(rejection.changes, before)
         self._remember(after)
 
     def _unkept(self, hunk: Hunk) -> Hunk | None:
@@ -350,61 +364,67 @@ class Ledger:
         if self.hunks:
             self._remember(text)
 
-    def _remember(self, text: Text, hunks: Hunks | None = None, edit: Edit | None = None) -> None:
-        if edit is not None and not _led_to(edit, text):
-            return  # several edits told at once, of which only the last text is known
+    def _remember(self, text: Text) -> None:
         self.texts_seen += 1
-        seen = Seen(text, self._moving.copy() if hunks is None else hunks, edit, self.texts_seen)
-        others = [one for one in self._remembered if (one.text, one.edit) != (text, edit)]
+        others = [one for one in self._remembered if one.text != text]
+        seen = Seen(text, self._moving.copy(), self._left, self.texts_seen)
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def now(self, text: str) -> ReviewThen:
         """What is under review in `text` (raw), which the document says."""
-        return ReviewThen(text, self.hunks, self.texts_seen)
+        return ReviewThen(text, self.hunks, self.texts_seen, self._left)
 
     def back_to(self, then: ReviewThen) -> None:
         """The hunks are what they were then, less what was kept since: what they were in later texts is to be found out anew."""
         self.goes_to(then.hunks)
+        self._left = then.left
         self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
 
     def copy(self) -> Ledger:
         """On which a user's edits can be tried; see `becomes`."""
         tried = copy(self)
         tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
+        tried._left = self._left
         return tried
 
     def elsewhere(self, hunks: Sequence[Hunk]) -> Ledger:
         """A ledger of another text than the document's, which has these hunks. No two get the same numbers."""
         other = copy(self)
         other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
+        other._left = Left()
         return other
 
     def becomes(self, tried: Ledger) -> None:
         """What the user's edits led to in this copy counts, and not what they led to here since it was made."""
         self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
+        self._left = tried._left
 
     def _recall(self, text: Text) -> None:
         for seen in reversed(self._remembered):
-            if not seen.is_text(text):
-                continue
-            if seen.edit is not None and not seen.hunks.has_all_of(self._moving):
-                continue  # what has been written since is still there, so it is another text
-            self.goes_back(seen)
-            return
+            if seen.text == text:
+                self._has_again(seen.hunks)
+                return
+
+    def _come_back(self, edit: Edit, text: Text) -> None:
+        hunks = self._moving.copy()
+        self._left, any_came = self._left.back(edit, text, hunks, self._unkept)
+        if any_came:
+            self._moving = hunks
 
     def left(self) -> Iterator[Seen]:
         """Texts that were seen and have hunks besides those of the current one, newest first."""
         for seen in reversed(self._remembered):
-            if (
-                seen.edit is None
-                and not self._moving.has_all_of(seen.hunks)
-                and seen.hunks.has_all_of(self._moving)
-            ):
+            if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
     def goes_back(self, seen: Seen) -> None:
-        self._moving = seen.hunks.copy()
-        if self._kept and any(self._is_kept(hunk) for hunk, _ in seen.hunks.places()):
+        """The text is that one."""
+        self._left = seen.left
+        self._has_again(seen.hunks)
+
+    def _has_again(self, hunks: Hunks) -> None:
+        self._moving = hunks.copy()
+        if self._kept and any(self._is_kept(hunk) for hunk, _ in hunks.places()):
             self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
@@ -418,7 +438,8 @@ class Ledger:
     # Helpers
 
     def _id(self) -> int:
-        return next(self._ids)
+        self._ids.newest += 1
+        return self._ids.newest
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
         """With the aftermath of turns that have nothing left to review without `ids`."""
@@ -466,6 +487,13 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
 def _is_same(hunk: Hunk, other: Hunk) -> bool:
     """Apart from where it is."""
     return hunk is other or (hunk.id, hunk.old, hunk.versions) == (other.id, other.old, other.versions)
+
+
+def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
+    """All of them from the first to the last one with such a number, in order."""
+    in_order = sorted({hunk.id: hunk for hunk in hunks}.values(), key=lambda hunk: (hunk.start, hunk.end))
+    numbers = [number for number, hunk in enumerate(in_order) if hunk.id in ids]
+    return in_order[numbers[0] : numbers[-1] + 1]
 
 
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:

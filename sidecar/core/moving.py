@@ -89,6 +89,12 @@ class Moving(Generic[S]):
         end = bisect_left(range(len(self)), edit.end, lo=first, key=self._start)
         return range(first, max(first, end))
 
+    def touched(self, start: int, end: int) -> range:
+        """The numbers of those that lie there or end there."""
+        numbers = range(len(self))
+        first = bisect_left(numbers, start, key=self._end)
+        return range(first, max(first, bisect_right(numbers, end, key=self._start)))
+
     def deletions_near(self, edit: Edit) -> Sequence[S]:
         """Those that hold nothing, and are so near that the edit may have put back what they replaced."""
         if not self._reach or not edit.new:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sidecar.core.change import changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.lineends import expand
@@ -139,8 +138,7 @@ def _written(ledger: Ledger, before: Text, after: Text, write: Told) -> Text:
 def _users(ledger: Ledger, before: Text, after: Text) -> Text:
     """What lies between two writes is the user's. A text that was there before has its hunks again."""
     ledger.may_come_back(before)
-    for step in changes_as_steps(diff(str(before), str(after))):
-        ledger.user_edit(step, len(after), lambda: after)
+    ledger.user_led(before, after)
     return after
 
 

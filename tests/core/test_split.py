@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sidecar.core.change import Edit
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Ledger
+from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.split import Part, split
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, Version
@@ -109,3 +109,13 @@ def test_an_undo_beside_something_else_that_is_new_brings_back_what_was_under_re
         ledger.user_edit(edit, len(now), lambda text=now: Text.of(text))
     assert [(hunk.text, hunk.author) for hunk in ledger.hunks] == [("first one", FIRST)]
     assert ledger.base(now) == "mine\ntop\nold\nend\n"
+
+
+@pytest.mark.parametrize("new", ["", "c\n"])
+def test_what_several_did_lies_behind_an_edit_that_goes_beyond_it(new: str) -> None:
+    """Found by the laws: rejecting put a line back in the middle of another one."""
+    ledger = Ledger([Hunk(1, 2, 4, "b\n", versions("", "X\n"))])
+    before, edit = Text.of("a\nX\nc\nd\n"), Edit(3, 6, new)
+    after = Text.of(f"a\nX{new}d\n")
+    ledger.user_edit(edit, len(after), lambda: after, lambda: before)
+    assert [(hunk.start, hunk.end) for hunk in ledger.hunks] == [(3 + len(new),) * 2]

@@ -17,7 +17,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.behind.legs import Leg, Seen, changes_of, raw_before, user_steps, without
+from sidecar.workspace.behind.legs import Leg, Seen, changes_of, raw_before, without
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
@@ -95,17 +95,17 @@ class Entering:
         reviewed = self._state.ledgers.at(uri, now, live=opened is not None)
         ledger = reviewed.ledger
         ledger.back_to(review)
-        user_steps(ledger, review.text, Text.of(before))
+        ledger.user_led(Text.of(review.text), Text.of(before))
         for leg, change in zip(legs, changes, strict=True):
             after = change.apply(before)
             if leg.author is None:
-                user_steps(ledger, before, Text.of(after))
+                ledger.user_led(Text.of(before), Text.of(after))
             else:
                 ledger.agent_edit(Text.of(before), change, Text.of(after), leg.author)
             if leg.session is not None:
                 leg.session.touch(uri, *lines_changed(Text.of(before), change))
             before = after
-        user_steps(ledger, _noted_since(tracked, ledger, before), now)
+        ledger.user_led(Text.of(_noted_since(tracked, ledger, before)), now)
         if opened is None:
             reviewed.text = now
         self._state.ledgers.moved(reviewed)
@@ -119,11 +119,11 @@ class Entering:
         start, legs = seen.in_file()
         raw = str(then.text)
         before = Text.of(raw_before(start, raw))
-        user_steps(ledger, raw, before)
+        ledger.user_led(Text.of(raw), before)
         for leg in legs:
             after = Text.of(raw_before(leg.after, str(before)))
             if leg.author is None:
-                user_steps(ledger, str(before), after)
+                ledger.user_led(before, after)
             else:
                 ledger.agent_edit(before, changes_of(str(before), str(after)), after, leg.author)
             before = after
@@ -216,7 +216,7 @@ def _noted_since(tracked: Tracked, ledger: Ledger, before: str) -> str:
     for one in later:
         text = tracked.history.text(one)
         if text is not None:
-            user_steps(ledger, before, text)
+            ledger.user_led(Text.of(before), text)
             noted.found_out(Noted(text, ledger.hunks, one))
             before = str(text)
     return before

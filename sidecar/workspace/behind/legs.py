@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sidecar.core.change import ChangeSet, Edit, changes_as_steps
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, Ledger, ReviewThen
+from sidecar.core.ledger import Author, ReviewThen
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.text import Text
 from sidecar.workspace.behind.whose import Part
 from sidecar.workspace.state.sessions import Session
 
@@ -112,16 +111,6 @@ def as_one(legs: Sequence[Leg]) -> Leg:
     known = (leg for leg in reversed(legs) if leg.part is not None)
     leg = next(unknown, None) or next(known, legs[-1])
     return replace(leg, after=legs[-1].after, at=legs[-1].at)
-
-
-def user_steps(ledger: Ledger, before: str, after: Text) -> None:
-    """What leads from `before` (raw) to `after` is the user's."""
-    if str(after) == before:
-        return
-    length = len(before)
-    for step in changes_as_steps(diff(before, str(after))):
-        length += step.growth
-        ledger.user_edit(step, length, lambda: after)
 
 
 def changes_of(before: str, after: str) -> ChangeSet:

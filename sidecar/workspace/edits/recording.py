@@ -20,7 +20,6 @@ from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, decode
 from sidecar.journal.entry import UNKNOWN, Entry, EntryState, JournalFailed
 from sidecar.workspace.ports.ports import Journal
-from sidecar.workspace.state.ledgers import changes_as_steps
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
@@ -186,8 +185,7 @@ class Recorder:
             is_open = self._state.documents.get(uri) is not None
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             proper = Text.of(without)
-            for step in changes_as_steps(diff(str(before), without)):
-                reviewed.ledger.user_edit(step, len(proper), lambda: proper)
+            reviewed.ledger.user_led(before, proper)
             if not is_open:
                 reviewed.text = proper
             self.live_edit(session, uri, author)(proper, diff(without, str(after)), after)

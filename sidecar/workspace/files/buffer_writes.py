@@ -36,7 +36,6 @@ from sidecar.workspace.edits.write_task import (
 from sidecar.workspace.files.agent_edit import AgentEdit
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Saved
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.ledgers import changes_as_steps
 from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -265,8 +264,7 @@ class BufferWriter:
             since, before, diff(str(before), str(after)), after, tracked.last_author
         )
         if done:
-            for step in changes_as_steps(diff(str(after), str(now))):
-                reviewed.ledger.user_edit(step, len(now), lambda: now)
+            reviewed.ledger.user_led(after, now)
             self._state.ledgers.moved(reviewed)
 
     def _tell(

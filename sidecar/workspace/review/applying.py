@@ -17,7 +17,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
-from sidecar.core.ledger import Author, Hunk, Ledger, Rejection
+from sidecar.core.ledger import Author, Ledger, Mark, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import joined, still_in
@@ -31,7 +31,7 @@ from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
-from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps, writes
+from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
@@ -216,7 +216,7 @@ class _Revert(Intent[ApplyResult]):
         self._journal = journal
         self._change = change
         self._reviewed: Reviewed | None = None
-        self._hunks: tuple[Hunk, ...] = ()
+        self._mark: Mark | None = None
         self._text = Text.of("")
         self.made: TakenBack | None = None
         """Once it has landed."""
@@ -252,7 +252,7 @@ class _Revert(Intent[ApplyResult]):
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         uri = tracked.document.uri
         self._reviewed = self._state.ledgers.get(uri)
-        self._hunks = () if self._reviewed is None else self._reviewed.ledger.hunks
+        self._mark = None if self._reviewed is None else self._reviewed.ledger.mark()
         self._text = tracked.document.snapshot()
         self.made = TakenBack(self._text, Text.of(planned.changes.apply(self._text)))
 
@@ -261,10 +261,7 @@ class _Revert(Intent[ApplyResult]):
             if reviewed is None:
                 return
             if not self._leads_to(reviewed, before, after):
-                length = len(before)
-                for step in changes_as_steps(changes):
-                    length += step.growth
-                    reviewed.ledger.user_edit(step, length, lambda: after)
+                reviewed.ledger.user_edits(before, changes)
                 reviewed.guessed = after
             self._state.ledgers.moved(reviewed)
 
@@ -285,9 +282,9 @@ class _Revert(Intent[ApplyResult]):
         return ApplyResult("refused", "the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
-        if self._reviewed is not None and self._reviewed.live:
+        if self._reviewed is not None and self._mark is not None and self._reviewed.live:
             now = sent.tracked.document.snapshot()
-            self._state.ledgers.back_to(self._reviewed, self._hunks, self._text, now)
+            self._state.ledgers.back_at(self._reviewed, self._mark, self._text, now)
 
 
 def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejection:

@@ -10,7 +10,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
-from sidecar.core.ledger import Hunk, Rejection
+from sidecar.core.ledger import Hunk, Mark, Rejection
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -27,7 +27,7 @@ from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
-from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
+from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 FEW = 20
@@ -258,7 +258,7 @@ class _Rejection(Intent[Rejected]):
         self._before = Text.of("")
         self._empties = False
         self._rejection: Rejection | None = None
-        self._hunks: tuple[Hunk, ...] = ()
+        self._mark: Mark | None = None
 
     @property
     def impossible(self) -> tuple[Hunk, ...]:
@@ -306,14 +306,13 @@ class _Rejection(Intent[Rejected]):
 
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         reviewed, rejection = self._reviewed, self._as_sent(planned)
-        self._hunks = reviewed.ledger.hunks
+        self._mark = reviewed.ledger.mark()
 
         def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
                 reviewed.ledger.rejected(before, rejection, after)
             else:  # to another text (line ends): what was touched is reviewed all the same
-                for step in changes_as_steps(changes):
-                    reviewed.ledger.user_edit(step, -1, lambda: after)
+                reviewed.ledger.user_edits(before, changes)
             self._state.ledgers.moved(reviewed)
 
         return landed
@@ -325,9 +324,9 @@ class _Rejection(Intent[Rejected]):
         return Rejected("the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
-        if self._reviewed.live:
+        if self._reviewed.live and self._mark is not None:
             now = sent.tracked.document.snapshot()
-            self._state.ledgers.back_to(self._reviewed, self._hunks, self._before, now)
+            self._state.ledgers.back_at(self._reviewed, self._mark, self._before, now)
 
 
 def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:

@@ -57,7 +57,9 @@ class Unsaved:
             if not await ticket.turn(WAIT_SECONDS):
                 return
             with anyio.move_on_after(WAIT_SECONDS):
-                async with tracked.looking:  # a reload is told as a closing, an opening, and what comes on top of that
+                async with (
+                    tracked.looking
+                ):  # a reload is told as a closing, an opening, and what comes on top of that
                     pass
             if await self._is_unsaved_again(uri, taken_back):
                 return

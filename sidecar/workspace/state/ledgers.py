@@ -10,10 +10,10 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from sidecar.core.change import ChangeSet, Edit, changes_as_steps
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, Hunk, Ledger, Rejection
-from sidecar.core.text import Rope, Text
+from sidecar.core.ledger import Author, Hunk, Ledger, Mark, Rejection
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
 MAX_TRIED = 8
@@ -52,6 +52,7 @@ class Reviewed:
     def thrown_away(self, text: Text, hunks: Sequence[Hunk]) -> None:
         """The document was closed with unsaved work: its file says `text`, with these hunks. Editors may bring back what it said."""
         self.ledger.may_come_back(self.text)
+        self.ledger.user_led(self.text, text)
         self.ledger.goes_to(hunks)
         self.text = text
 
@@ -78,7 +79,11 @@ class Reviewed:
         """The file of a document that is not open is gone, with everything to review in it."""
         if not self.live and self.ledger.hunks:
             nothing = Text.of("")
-            self.ledger.rejected(self.text, Rejection(ChangeSet(len(self.text)), (), ()), nothing)
+            self.ledger.rejected(
+                self.text,
+                Rejection(ChangeSet.of(len(self.text), (Edit(0, len(self.text), ""),)), (), ()),
+                nothing,
+            )
             self.text = nothing
             self.is_gone = True
 
@@ -97,12 +102,14 @@ class Reviewed:
             return False
         was = before() if edit.start != edit.end and "\n" in edit.new else None
         if was is None:
-            return self.ledger.user_edit(edit, length, after)
+            return self.ledger.user_edit(edit, length, after, before)
         hunks = self.ledger.hunks
         if self.ledger.meets(edit):
-            self._in_steps(edit, Rope.of(was))
+            within = diff(was.slice(edit.start, edit.end), edit.new).edits
+            steps = (Edit(edit.start + step.start, edit.start + step.end, step.new) for step in within)
+            self.ledger.user_edits(was, ChangeSet(len(was), tuple(steps)))
         else:
-            self.ledger.user_edit(edit, length, after)
+            self.ledger.user_edit(edit, length, after, before)
         self._come_back(after)
         return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
 
@@ -126,10 +133,7 @@ class Reviewed:
             were = {(hunk.id, hunk.text) for hunk in tried.hunks}
             if not all(words in said for _, words in were):
                 continue
-            length = len(seen.text)
-            for step in changes_as_steps(diff(str(seen.text), said)):
-                length += step.growth
-                tried.user_edit(step, length, lambda: text)
+            tried.user_led(seen.text, text)
             if were <= {(hunk.id, hunk.text) for hunk in tried.hunks}:
                 self.ledger.becomes(tried)
                 return
@@ -147,19 +151,9 @@ class Reviewed:
         yield
         if not lost(self.ledger):
             return
-        after, length = now(), len(before)
-        for step in changes_as_steps(diff(str(before), str(after))):
-            length += step.growth
-            together.user_edit(step, length, lambda: after)
+        together.user_led(before, now())
         if lost(together) < lost(self.ledger):
             self.ledger.becomes(together)
-
-    def _in_steps(self, edit: Edit, rope: Rope) -> None:
-        for step in changes_as_steps(diff(rope.slice(edit.start, edit.end), edit.new)):
-            rope.splice(edit.start + step.start, edit.start + step.end, step.new)
-            text = rope.snapshot()
-            moved = Edit(edit.start + step.start, edit.start + step.end, step.new)
-            self.ledger.user_edit(moved, len(text), lambda text=text: text)
 
     def _catch_up(self, text: Text) -> None:
         self.is_gone = False
@@ -167,8 +161,7 @@ class Reviewed:
             return
         self.guessed = text
         self.ledger.may_come_back(self.text)
-        for edit in changes_as_steps(diff(str(self.text), str(text))):
-            self.ledger.user_edit(edit, len(text), lambda: text)
+        self.ledger.user_led(self.text, text)
         self.text = text
 
     def _is_before_the_newest_write(self, text: Text) -> bool:
@@ -229,13 +222,10 @@ class Ledgers:
         reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
         return reviewed
 
-    def back_to(self, reviewed: Reviewed, hunks: Sequence[Hunk], before: Text, now: Text) -> None:
-        """The changes in an open document since it contained `before`, with these hunks, were reverted, except those that lead to `now`."""
-        reviewed.ledger.hunks = tuple(hunks)
-        length = len(before)
-        for step in changes_as_steps(diff(str(before), str(now))):
-            length += step.growth
-            reviewed.ledger.user_edit(step, length, lambda: now)
+    def back_at(self, reviewed: Reviewed, mark: Mark, before: Text, now: Text) -> None:
+        """The changes in an open document since it contained `before`, at that mark, were reverted, except those that lead to `now`."""
+        reviewed.ledger.back_at(mark)
+        reviewed.ledger.user_led(before, now)
         self.moved(reviewed)
 
     def forget(self, uri: DocumentUri) -> None:

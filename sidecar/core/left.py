@@ -1,0 +1,207 @@
+"""Left: where a user's edit took hunks out of review. Once that place says the same again, they are under review again. Pure.
+
+An undo brings back what a place said, whatever the rest of the text says by then: others have edited elsewhere, an editor has read its file
+again, or tells the undo together with what was typed since. A place moves along with edits elsewhere and grows with those in it. An edit
+that goes beyond it takes more of the text away, and has to be undone too.
+
+Offsets are code points in the raw text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from sidecar.core.change import ChangeSet, Edit, changes_as_steps
+from sidecar.core.hunk import Hunk
+from sidecar.core.moving import Moving
+from sidecar.core.text import Rope, Text
+
+MAX_PLACES = 64
+"""The newest ones are kept; editors remember about as many steps."""
+MAX_SMALLER = 32
+"""Of one place."""
+MAX_SAID = 1 << 24
+"""Code points that all of them said together. The newest one is kept, however much it said."""
+
+
+class Smaller(NamedTuple):
+    """A place that an edit went beyond."""
+
+    text: str
+    """What the larger place said before that edit."""
+    place: Place
+    """With offsets in that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """From `start` to `end`, the text said something else before, `size` code points; None: what is not known. In that, all `hunks` lay from `first` to
+    `last`; their offsets are in that, too."""
+
+    start: int
+    end: int
+    size: int
+    said: str | None
+    first: int
+    last: int
+    hunks: tuple[Hunk, ...]
+    newest: int
+    """The highest number that a hunk of the text had then."""
+    smaller: tuple[Smaller, ...] = ()
+    """What it was before edits went beyond it, the newest last."""
+
+    def is_in(self, edit: Edit) -> bool:
+        """Whether the edit, of the current text, changes it or goes up to it."""
+        if edit.start == edit.end:
+            return self.start <= edit.start <= self.end
+        return edit.start <= self.end and self.start <= edit.end
+
+    def after(self, edit: Edit, before: Text | None) -> Place:
+        """Where it is after an edit, and what has to be undone by then. `before`: the text that the edit changed, if it is known."""
+        if not self.is_in(edit):
+            return self._moved(edit.growth if edit.end < self.start else 0)
+        start, end = min(self.start, edit.start), max(self.end, edit.end)
+        more, behind = self.start - start, end - self.end
+        if not more and not behind:
+            return replace(self, end=end + edit.growth)
+        said, smaller = None, ()
+        if before is not None:
+            text = before.slice(start, end)
+            smaller = (
+                *self.smaller[1 - MAX_SMALLER :],
+                Smaller(text, replace(self._moved(-start), smaller=())),
+            )
+            if self.said is not None:
+                said = f"{text[:more]}{self.said}{text[len(text) - behind :]}"
+        return Place(
+            start,
+            end + edit.growth,
+            more + self.size + behind,
+            said,
+            self.first + more,
+            self.last + more,
+            tuple(hunk.moved(more) for hunk in self.hunks),
+            self.newest,
+            smaller,
+        )
+
+    def _moved(self, by: int) -> Place:
+        return replace(self, start=self.start + by, end=self.end + by) if by else self
+
+    def shrunk(self, text: Text) -> Place:
+        """Without the newest edits that went beyond it and are undone in `text`."""
+        place = self
+        while place.smaller:
+            was, inner = place.smaller[-1]
+            if place.end - place.start != len(was) or text.slice(place.start, place.end) != was:
+                break
+            place = replace(inner._moved(place.start), smaller=place.smaller[:-1])
+        return place
+
+    def back(self, text: Text, now: Moving[Hunk]) -> tuple[range, tuple[Hunk, ...]] | None:
+        """If `text` says the same again here: the numbers of those of its hunks that give way, and those that come back. None, also if others have
+        worked here."""
+        if self.end - self.start != self.size or not self._says(text):
+            return None
+        first, last = self.start + self.first, self.start + self.last
+        ids, writes = {hunk.id for hunk in self.hunks}, _writes(self.hunks)
+
+        def is_rest(hunk: Hunk) -> bool:
+            """Of one of these, for one that lies at the edge."""
+            return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
+
+        numbers = now.touched(first, last)
+        hunks = now.some(numbers)
+        before = sum(h.end <= first and (h.start < first or not is_rest(h)) for h in hunks)
+        rest = hunks[before:]
+        behind = sum(h.start >= last and (h.end > last or not is_rest(h)) for h in rest)
+        here = rest[: len(rest) - behind]
+        if here and (here[0].start < first or here[-1].end > last):
+            return None
+        if not _writes(here) <= writes:
+            return None
+        start = numbers.start + before
+        return range(start, start + len(here)), tuple(hunk.moved(self.start) for hunk in self.hunks)
+
+    def _says(self, text: Text) -> bool:
+        if self.said is not None:
+            return text.slice(self.start, self.end) == self.said
+        known = [hunk for hunk in self.hunks if hunk.text]
+        return bool(known) and all(
+            text.slice(self.start + hunk.start, self.start + hunk.end) == hunk.text for hunk in known
+        )
+
+
+def _writes(hunks: Iterable[Hunk]) -> set[str]:
+    return {version.author.write for hunk in hunks for version in hunk.versions}
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """All such places of one text; those that were left earlier come first."""
+
+    places: tuple[Place, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def meets(self, edit: Edit) -> bool:
+        return any(place.is_in(edit) for place in self.places)
+
+    def after(self, edit: Edit, before: Callable[[], Text | None]) -> Left:
+        """After an edit of the current text, which `before` gives, if it is known."""
+        if not self.places:
+            return self
+        text = before() if edit.start < edit.end and self.meets(edit) else None
+        return Left(tuple(place.after(edit, text) for place in self.places))
+
+    def after_all(self, changes: ChangeSet, before: Text) -> Left:
+        """After all edits of a change of the text `before`."""
+        left, rope = self, Rope.of(before)
+        for step in changes_as_steps(changes) if self.places else ():
+            left = left.after(step, rope.snapshot)
+            rope.splice(step.start, step.end, step.new)
+        return left
+
+    def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Text | None) -> Left:
+        """The edit, which is made, took these hunks out of review, or changed them; they are in order, and where they were before it. `newest`: the highest
+        number that a hunk had then."""
+        start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
+        said = None if before is None else before.slice(start, end)
+        inner = tuple(hunk.moved(-start) for hunk in hunks)
+        size = end - start
+        place = Place(start, end + edit.growth, size, said, 0, size, inner, newest)
+        return Left(_bounded((*self.places, place)))
+
+    def back(
+        self, edit: Edit, text: Text, now: Moving[Hunk], rest_of: Callable[[Hunk], Hunk | None]
+    ) -> tuple[Left, bool]:
+        """Puts back into the hunks `now` what comes back since the edit has led to `text`; `rest_of` gives what of it is still to be reviewed. Returns what
+        is still left, and whether anything came back."""
+        made = Edit(edit.start, edit.start + len(edit.new), "")
+        left: list[Place] = []
+        for place in reversed(self.places):
+            is_met = place.is_in(made)
+            place = place.shrunk(text) if is_met else place
+            found = place.back(text, now) if is_met else None
+            if found is None:
+                left.append(place)
+            else:
+                numbers, hunks = found
+                now.put(numbers, [rest for hunk in hunks if (rest := rest_of(hunk)) is not None], 0)
+        return Left(tuple(reversed(left))), len(left) < len(self.places)
+
+
+def _bounded(places: Sequence[Place]) -> tuple[Place, ...]:
+    return tuple(reversed(list(_newest(reversed(places[-MAX_PLACES:])))))
+
+
+def _newest(places: Iterator[Place]) -> Iterator[Place]:
+    room = MAX_SAID
+    for number, place in enumerate(places):
+        room -= len(place.said or "")
+        if number and room < 0:
+            return
+        yield place

@@ -1,0 +1,215 @@
+"""What a user's edit takes out of review comes back when its place says the same again, whatever was done elsewhere."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Hunk, Ledger
+from sidecar.core.left import MAX_PLACES, MAX_SAID, Left
+from sidecar.core.text import Text
+from sidecar.core.versions import Author, Version
+
+BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\n"
+AFTER = "one\nTWO\nTHREE\nfour\nfive\nsix\n"
+FIRST, SECOND = Author("first", 1, "w1"), Author("second", 1, "w2")
+
+
+class Document:
+    """A text and its ledger."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.ledger = text, Ledger()
+
+    def agent(self, text: str, author: Author = FIRST) -> None:
+        changes = diff(self.text, text)
+        self.ledger.agent_edit(Text.of(self.text), changes, Text.of(text), author)
+        self.text = text
+
+    def edit(self, edit: Edit) -> Edit:
+        """The user's. Returns the one that undoes it."""
+        changes = ChangeSet.of(len(self.text), (edit,))
+        (back,) = changes.invert(self.text).edits
+        was, now = Text.of(self.text), Text.of(changes.apply(self.text))
+        self.ledger.user_edit(edit, len(now), lambda: now, lambda: was)
+        self.text = str(now)
+        return back
+
+    def user(self, was: str, now: str) -> Edit:
+        """They change a part of the text that it has once."""
+        assert self.text.count(was) == 1
+        at = self.text.index(was)
+        return self.edit(Edit(at, at + len(was), now))
+
+    def leads(self, text: str) -> None:
+        """Somebody who is no agent, by some edits."""
+        self.ledger.user_led(Text.of(self.text), Text.of(text))
+        self.text = text
+
+    def listed(self) -> list[tuple[str, str]]:
+        return [(hunk.old, hunk.text) for hunk in self.ledger.hunks]
+
+
+@pytest.fixture
+def document() -> Document:
+    document = Document(BEFORE)
+    document.agent(AFTER)
+    return document
+
+
+def test_although_others_have_edited_elsewhere(document: Document) -> None:
+    before = document.listed()
+    back = document.user("TWO", "TWO!")
+    assert document.listed() != before
+    document.user("six", "and six")
+    document.agent(document.text.replace("five", "FIVE"), SECOND)
+    document.edit(back)
+    assert document.listed() == [*before, ("five", "FIVE")]
+
+
+def test_although_the_editor_has_read_its_file_again(document: Document) -> None:
+    """And tells the text as a whole, with lines that others put before it."""
+    before = document.listed()
+    document.user("TWO", "TWO!")
+    document.leads(document.text.replace("one\n", "zero\none\n"))
+    document.user("TWO!", "TWO")
+    assert document.listed() == before
+
+
+def test_together_with_what_was_typed_since(document: Document) -> None:
+    before = document.listed()
+    document.user("TWO", "TWO!")
+    document.user("six", "seven")
+    document.leads(document.text.replace("TWO!", "TWO").replace("seven", "eight"))
+    assert document.listed() == before
+
+
+def test_although_more_was_deleted_around_it(document: Document) -> None:
+    """Key by key, backwards, and undone at once or key by key."""
+    for at_once in (True, False):
+        before, text = document.listed(), document.text
+        backs = [document.edit(Edit(at - 1, at, "")) for at in range(text.index("four"), 1, -1)]
+        assert document.listed() != before
+        if at_once:
+            document.edit(Edit(1, 1, text[1 : text.index("four")]))
+        else:
+            for back in reversed(backs):
+                document.edit(back)
+        assert (document.text, document.listed()) == (text, before)
+
+
+def test_what_was_kept_meanwhile_does_not_come_back(document: Document) -> None:
+    back = document.user("TWO", "TWO!")
+    document.edit(back)
+    (hunk,) = document.ledger.hunks
+    back = document.user("TWO", "TWO!")
+    assert document.ledger.hunks
+    document.ledger.keep([one.id for one in document.ledger.hunks])
+    document.edit(back)
+    assert document.listed() == []
+    assert document.ledger.became([hunk.id])[hunk.id] == "kept"
+
+
+def test_what_another_agent_wrote_there_since_stays(document: Document) -> None:
+    """Although it is what the first one had written."""
+    document.user("TWO\nTHREE", "2\n3")
+    document.agent(AFTER, SECOND)
+    document.user("four", "4")
+    assert [hunk.author for hunk in document.ledger.hunks] == [SECOND]
+
+
+def test_of_a_large_edit_the_text_before_is_forgotten_and_what_lay_in_the_hunks_counts() -> None:
+    document = Document(BEFORE)
+    document.agent(AFTER)
+    before = document.listed()
+    empty, whole = Text.of(""), Text.of(AFTER)
+    document.ledger.user_edit(Edit(0, len(AFTER), ""), 0, lambda: empty)
+    other = Text.of("x" * len(AFTER))
+    document.ledger.user_edit(Edit(0, 0, str(other)), len(other), lambda: other, lambda: empty)
+    assert document.listed() == [("two\nthree", "")]
+    document.ledger.user_edit(Edit(0, len(AFTER), ""), 0, lambda: empty, lambda: other)
+    document.ledger.user_edit(Edit(0, 0, AFTER), len(AFTER), lambda: whole, lambda: empty)
+    assert document.listed() == before
+
+
+def test_places_are_bounded_in_number_and_in_what_they_said() -> None:
+    left, hunk = Left(), Hunk(1, 0, 3, "old", (Version(FIRST, "new"),))
+    text = Text.of("new" + "x" * (MAX_SAID // 2))
+    for _ in range(2 * MAX_PLACES):
+        left = left.took(Edit(0, 3, "old"), [hunk], 1, text)
+    assert len(left.places) == MAX_PLACES
+    for _ in range(4):
+        left = left.took(Edit(0, len(text), ""), [hunk], 1, text)
+    assert sum(len(place.said or "") for place in left.places) <= MAX_SAID
+    assert len(left.places) >= 1
+
+
+def written(pick: random.Random) -> Document:
+    """Lines of a person's and of agents'."""
+    document = Document("".join(f"line {n:02};\n" for n in range(30)))
+    for write in range(pick.randint(1, 4)):
+        lines = document.text.splitlines(keepends=True)
+        for _ in range(pick.randint(1, 3)):
+            at = pick.randrange(8, len(lines) - 9)
+            lines[at : at + pick.randint(0, 2)] = [
+                f"agent {pick.random()}\n" for _ in range(pick.randint(0, 2))
+            ]
+        document.agent("".join(lines), Author("a", write, f"w{write}"))
+    return document
+
+
+def middle(document: Document) -> tuple[int, int]:
+    return document.text.index("line 07;\n") + len("line 07;\n"), document.text.index("line 22;\n")
+
+
+def elsewhere(document: Document, pick: random.Random) -> None:
+    """Somebody edits what is not in the middle."""
+    which = pick.choice([2, 25])
+    what = f"line {which:02};\n"
+    if what not in document.text:
+        document.edit(Edit(0, pick.randint(0, 3), "top\n"))
+    elif pick.random() < 0.5:
+        document.user(what, pick.choice(["", "mine\n", what + "mine\n"]))
+    else:
+        document.agent(document.text.replace(what, "theirs\n"), SECOND)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.integers(0, 2**32))
+def test_whatever_was_edited_elsewhere_what_is_undone_brings_back_what_it_took(seed: int) -> None:
+    pick = random.Random(seed)
+    document = written(pick)
+    low, high = middle(document)
+    text = document.text[low:high]
+
+    def listed() -> list[tuple[str, str, tuple[Version, ...]]]:
+        first, last = middle(document)
+        hunks = [hunk for hunk in document.ledger.hunks if first <= hunk.start and hunk.end <= last]
+        return [(hunk.old, hunk.text, hunk.versions) for hunk in hunks]
+
+    before = listed()
+    backs: list[Edit] = []
+    for _ in range(pick.randint(1, 6)):
+        low, high = middle(document)
+        start = pick.randint(low, high)
+        stop = min(high, start + pick.choice([0, 0, 1, 5, 30]))
+        new = pick.choice([""] * (start < stop) + ["x", "\n", "typed\n", "ty\nped"])
+        back = document.edit(Edit(start, stop, new))
+        backs.append(Edit(back.start - low, back.end - low, back.new))
+        if pick.random() < 0.3:
+            elsewhere(document, pick)
+    if len(backs) == 1 and pick.random() < 0.3:
+        low, high = middle(document)
+        document.leads(document.text[:low] + text + document.text[high:])
+    for back in reversed(backs) if document.text[slice(*middle(document))] != text else ():
+        low, _ = middle(document)
+        document.edit(Edit(low + back.start, low + back.end, back.new))
+        if pick.random() < 0.3:
+            elsewhere(document, pick)
+    assert document.text[slice(*middle(document))] == text
+    assert listed() == before
