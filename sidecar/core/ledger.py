@@ -209,7 +209,7 @@ class Ledger:
         gone, come = was.apart(self._moving, _is_same)
         if squeezed or _any_taken(gone, come):
             taken = _stretch((*was.some(numbers), *squeezed), {hunk.id for hunk in (*gone, *squeezed)})
-            self._left = self._left.took(edit, taken, newest, before())
+            self._left = self._left.took(edit, taken, newest, before)
             may_come_back = True
         if may_be_seen:
             self._recall(after())

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
@@ -58,17 +59,17 @@ class Place:
             return self.start <= edit.start <= self.end
         return edit.start <= self.end and self.start <= edit.end
 
-    def after(self, edit: Edit, before: Text | None) -> Place:
-        """Where it is after an edit, and what has to be undone by then. `before`: the text that the edit changed, if it is known."""
+    def after(self, edit: Edit, before: Callable[[], Text | None]) -> Place:
+        """Where it is after an edit, and what has to be undone by then. `before` gives the text that the edit changed, if it is known."""
         if not self.is_in(edit):
             return self._moved(edit.growth if edit.end < self.start else 0)
         start, end = min(self.start, edit.start), max(self.end, edit.end)
         more, behind = self.start - start, end - self.end
         if not more and not behind:
             return replace(self, end=end + edit.growth)
-        said, smaller = None, ()
-        if before is not None:
-            text = before.slice(start, end)
+        said, smaller, whole = None, (), before()
+        if whole is not None:
+            text = whole.slice(start, end)
             smaller = (
                 *self.smaller[1 - MAX_SMALLER :],
                 Smaller(text, replace(self._moved(-start), smaller=())),
@@ -154,8 +155,8 @@ class Left:
         """After an edit of the current text, which `before` gives, if it is known."""
         if not self.places:
             return self
-        text = before() if edit.start < edit.end and self.meets(edit) else None
-        return Left(tuple(place.after(edit, text) for place in self.places))
+        before = cache(before)
+        return Left(tuple(place.after(edit, before) for place in self.places))
 
     def after_all(self, changes: ChangeSet, before: Text) -> Left:
         """After all edits of a change of the text `before`."""
@@ -165,11 +166,15 @@ class Left:
             rope.splice(step.start, step.end, step.new)
         return left
 
-    def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Text | None) -> Left:
+    def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Callable[[], Text | None]) -> Left:
         """The edit, which is made, took these hunks out of review, or changed them; they are in order, and where they were before it. `newest`: the highest
         number that a hunk had then."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
-        said = None if before is None else before.slice(start, end)
+        if (start, end) == (hunks[0].start, hunks[0].end):
+            said: str | None = hunks[0].text
+        else:
+            whole = before()
+            said = None if whole is None else whole.slice(start, end)
         inner = tuple(hunk.moved(-start) for hunk in hunks)
         size = end - start
         place = Place(start, end + edit.growth, size, said, 0, size, inner, newest)

@@ -141,10 +141,10 @@ def test_places_are_bounded_in_number_and_in_what_they_said() -> None:
     left, hunk = Left(), Hunk(1, 0, 3, "old", (Version(FIRST, "new"),))
     text = Text.of("new" + "x" * (MAX_SAID // 2))
     for _ in range(2 * MAX_PLACES):
-        left = left.took(Edit(0, 3, "old"), [hunk], 1, text)
+        left = left.took(Edit(0, 3, "old"), [hunk], 1, lambda: text)
     assert len(left.places) == MAX_PLACES
     for _ in range(4):
-        left = left.took(Edit(0, len(text), ""), [hunk], 1, text)
+        left = left.took(Edit(0, len(text), ""), [hunk], 1, lambda: text)
     assert sum(len(place.said or "") for place in left.places) <= MAX_SAID
     assert len(left.places) >= 1
 
