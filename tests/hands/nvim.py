@@ -23,6 +23,8 @@ KINDS: frozenset[Kind] = frozenset(
 SETTINGS: dict[str, tuple[Any, ...]] = {"mode": ("normal", "insert"), "fixendofline": (True, False)}
 """`mode`: where the hands are between two steps."""
 
+_ASKED_AGAIN_SECONDS = 1.0
+"""How long the key that says that Neovim has taken the others in may take until it is pressed again."""
 _FIND = """
 local found
 for _, number in ipairs(vim.api.nvim_list_bufs()) do
@@ -140,9 +142,16 @@ class NeovimHands:
         self._answered()
         before = self._lua("return vim.g.taken")
         self._nvim.raw_keys(keys + "<F20>")
+        asked = time.monotonic()
 
         def taken() -> bool:
-            return self._answered() and self._lua("return vim.g.taken") > before
+            nonlocal asked
+            if self._answered() and self._lua("return vim.g.taken") > before:
+                return True
+            if time.monotonic() - asked > _ASKED_AGAIN_SECONDS:  # Neovim's "Press ENTER" may have taken it
+                self._nvim.raw_keys("<F20>")
+                asked = time.monotonic()
+            return False
 
         eventually(taken, f"Neovim takes {keys!r} in", otherwise=self._nvim.mode)
 
