@@ -198,6 +198,43 @@ def test_what_was_in_conflict_with_it_is_taken_and_is_too(
     play_turn(tmp_path, EDITORS[name], script, after=after)
 
 
+@pytest.mark.parametrize("name", ["vscode", "neovim", "eglot 1.17"])
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3, 0.6, 3])
+@pytest.mark.parametrize("types", [False, True])
+def test_what_was_in_conflict_when_it_was_closed_and_opened_again_at_once_is_too(
+    tmp_path: Path, name: str, seconds: float, types: bool
+) -> None:
+    """And typed in and saved before anybody had found out whose that was."""
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await told()
+        editor.replaces("a.txt", "two", "mine")
+        await told()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS)
+        turn.says("edit", "a.txt", status="completed")
+        looks = asyncio.ensure_future(turn.bench.read("a.txt", session=turn.session))
+        await asyncio.sleep(seconds)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        if types:
+            editor.types("a.txt", "typed", at=editor.text("a.txt").index("VE"))
+            editor.saves("a.txt")
+        await looks
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")][: 1 if types else 2]
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert now(bench) == (TEXT.replace("five", "FItypedVE") if types else TEXT)
+
+    play_turn(tmp_path, EDITORS[name], script, after=after)
+
+
 def tokens(text: object, kind: str) -> set[str]:
     return set(re.findall(rf"{kind}\d+x", str(text)))
 

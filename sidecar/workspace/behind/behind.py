@@ -392,7 +392,7 @@ class Behind:
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
             self._entering.enter_in_file(tracked, seen)
-        elif tracked is not first and disk is not None and has(seen.start, tracked.text(), [disk]):
+        elif tracked is not first and disk is not None and _opened_with(tracked, seen.start, disk):
             self._entering.enter_reopened(tracked, seen)
         for leg in seen.legs:
             if leg.author is not None and leg.author not in settled:
@@ -470,6 +470,13 @@ class Behind:
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
+
+
+def _opened_with(tracked: Tracked, start: str, disk: str) -> bool:
+    """Whether a document was opened with what its file said, `disk`, after `start` (both in the compared form), or has taken that since. What was typed
+    since may hide it."""
+    opened = tracked.document.snapshot() if tracked.opened_with is None else tracked.opened_with
+    return any(has(start, text, [disk]) for text in (normal(str(opened)), tracked.text()))
 
 
 def _with_start(

@@ -105,6 +105,8 @@ class Tracked:
     """The hunks in the texts that the disk may say; nothing if an agent edited since."""
     last_author: Author | None = None
     """The author of the newest write for an agent."""
+    opened_with: Text | None = None
+    """What it said when it was opened (raw); None: its editor did not tell."""
     review_when_opened: ReviewThen | None = None
     """What was under review when the document was opened."""
     taken_back: list[TakenBack] = field(default_factory=list[TakenBack])

@@ -178,7 +178,7 @@ class State:
             self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
         tracked.hunks = lambda: self._hunks(document.uri)
         if document.desynchronised is None:
-            text = document.snapshot() if text is None else text
+            text = tracked.opened_with = document.snapshot() if text is None else text
             self.reopened(tracked, text, early)
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
