@@ -194,7 +194,10 @@ class Oracle:
             for token, number in counted(text).items()
             if number > 1 and token not in file.doubled and not (token in file.brought and made[token] > 1)
         ]
-        gone = {token: characters_lost(token, text) for token in sorted(file.required - file.taken - removed)}
+        gone = {
+            token: characters_lost(token, text, in_order=not _was_taken_away(token, done))
+            for token in sorted(file.required - file.taken - removed)
+        }
         gone = {token: lost for token, lost in gone.items() if not _was_begun(token[:lost], done)}
         problems += [
             Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
@@ -222,6 +225,12 @@ class Oracle:
             for token in sorted(refused & tokens(text))
         ]
         return problems
+
+
+def _was_taken_away(token: str, done: Iterable[Deed]) -> bool:
+    """The same for any beginning of the token. What the person typed next stands where their cursor was then, also if they reject that."""
+    deeds = list(done)
+    return any(_was_begun(token[:end], deeds) for end in range(1, len(token)))
 
 
 def _was_begun(begun: str, done: Iterable[Deed]) -> bool:

@@ -56,6 +56,15 @@ def test_an_agent_may_take_away_what_is_being_typed(
     assert faults(oracle, "l1x\n2x\na3x\n") == ([] if excused else [("lost", 1)])
 
 
+@pytest.mark.parametrize(("before", "lost"), [("u2\n", []), ("u9\n", [("lost", 1)])])
+def test_what_it_took_away_may_come_back_behind_what_was_typed_since(
+    oracle: Oracle, tmp_path: Path, before: str, lost: list[tuple[str, int]]
+) -> None:
+    did(oracle, tmp_path, before=f"l1x\n{before}", after="l1x\na3x\n")
+    assert faults(oracle, "l1x\nx\nu2\na3x\n") == lost
+    assert faults(oracle, "l1x\nu2\na3x\n") == [("lost", 1)]
+
+
 @pytest.mark.parametrize(("seen", "lost"), [("l1x\nu2x\n", []), ("l1x\n", [("lost", 3)])])
 def test_what_is_closed_while_it_is_out_of_sight(
     oracle: Oracle, seen: str, lost: list[tuple[str, int]]

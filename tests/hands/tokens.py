@@ -48,14 +48,14 @@ def agents_alone(text: str | None) -> set[str]:
     return {token for line in lines for token in tokens(line) if token[0] == "a"}
 
 
-def characters_lost(token: str, text: str | None) -> int:
+def characters_lost(token: str, text: str | None, *, in_order: bool = True) -> int:
     """How many characters of `token` are missing from `text`, if it is not there as a whole. Text that others
-    insert into its middle loses nothing.
+    insert into its middle loses nothing. `in_order`: its characters have to follow one another.
     """
     if token in (text or ""):
         return 0
     left = "".join(_PIECE.findall(_TOKEN.sub(" ", text or "")))
-    return len(token) - _common(token, left)
+    return len(token) - _common(token, left) if in_order else (Counter(token) - Counter(left)).total()
 
 
 def _common(token: str, text: str) -> int:
