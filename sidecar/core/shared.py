@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sidecar.core.change import ChangeSet, Edit
-from sidecar.core.hunks import line_hunks
+from sidecar.core.diff import diff
+from sidecar.core.hunks import Hunk, line_hunks
 
 
 def with_shared(base: str, first: str, second: str) -> str:
     """`base` with those lines of the change to `first` that `second` has, too: somebody made them before, and whoever wrote `second` has not,
-    whatever they had read. Equal to `base` where `second` has nothing of it."""
+    whatever they had read. Of lines that `second` changed once more, the words count. Equal to `base` where `second` has nothing of it."""
     if base in (first, second):
         return base
-    changed = [(hunk.old_start, hunk.old_end) for hunk in line_hunks(first, second)]
+    later = line_hunks(first, second)
+    changed = [(hunk.old_start, hunk.old_end) for hunk in later]
     removed = [(hunk.old_start, hunk.old_end) for hunk in line_hunks(base, second)]
     edits: list[Edit] = []
     for hunk in line_hunks(base, first):
         new = _without(first, hunk.new_start, hunk.new_end, changed)
         is_gone = any(start <= hunk.old_start and hunk.old_end <= end for start, end in removed)
+        if is_gone and not new and hunk.new_start < hunk.new_end:
+            new = _words(
+                base[hunk.old_start : hunk.old_end],
+                first[hunk.new_start : hunk.new_end],
+                second[slice(*_in_second(later, hunk))],
+            )
         edit = Edit(hunk.old_start if is_gone else hunk.old_end, hunk.old_end, new)
         if edit.new or edit.start < edit.end:
             edits.append(edit)
     return ChangeSet.of(len(base), edits).apply(base)
+
+
+def _words(base: str, first: str, second: str) -> str:
+    """The same for words of lines that all three have."""
+    changed = [(edit.start, edit.end) for edit in diff(first, second).edits]
+    removed = [(edit.start, edit.end) for edit in diff(base, second).edits]
+    edits: list[Edit] = []
+    shift = 0
+    for edit in diff(base, first).edits:
+        start = edit.start + shift
+        shift += edit.growth
+        new = _without(first, start, start + len(edit.new), changed)
+        gone = ((max(low, edit.start), min(high, edit.end)) for low, high in removed)
+        edits += [Edit(low, high, "") for low, high in gone if low < high]
+        edits.append(Edit(edit.end, edit.end, new))
+    return ChangeSet.of(len(base), edits).apply(base)
+
+
+def _in_second(later: Sequence[Hunk], hunk: Hunk) -> tuple[int, int]:
+    """Where the second text has what the hunk put into the first, all of which is changed there, by those `later` ones."""
+    met = [one for one in later if one.old_start < hunk.new_end and hunk.new_start < one.old_end]
+    return met[0].new_start, met[-1].new_end
 
 
 def _without(text: str, start: int, end: int, stretches: list[tuple[int, int]]) -> str:

@@ -21,8 +21,20 @@ LINES = st.lists(st.sampled_from(["one\n", "two\n", "three\n", "x y\n", "x z\n",
         ("one\ntwo\nthree\n", "one\nthree\n", "one\nTHREE\n", "one\nthree\n"),
         ("one\ntwo\nthree\n", "one\nthree\n", "one\ntwo\nTHREE\n", "one\ntwo\nthree\n"),
         ("one\n", "mine\none\n", "mine\none\nAGENT\n", "mine\none\n"),
+        ("one\nl2 mine\n", "one\nl2\n", "one\nl2 AGENT\n", "one\nl2 \n"),
+        ("one\nl2\n", "one\nl2 mine\n", "one\nl2 mine AGENT\n", "one\nl2 mine\n"),
+        ("one\nl2 old\n", "one\nl2 mine\n", "one\nAGENT l2 mine\n", "one\nl2 mine\n"),
     ],
-    ids=["half of it", "nothing", "removed by both", "removed by one", "all"],
+    ids=[
+        "half of it",
+        "nothing",
+        "removed by both",
+        "removed by one",
+        "all",
+        "a word removed",
+        "a word put in",
+        "a word instead",
+    ],
 )
 def test_what_both_have_is_there(base: str, first: str, second: str, wanted: str) -> None:
     assert with_shared(base, first, second) == wanted

@@ -46,6 +46,7 @@ class NeovimHands:
         self.settings: Mapping[str, tuple[Any, ...]] = SETTINGS
         self._nvim = nvim
         self._mode = "normal"
+        self._answer = "o"
         self._session: str | None = None
         self._lua = nvim.lua
 
@@ -156,10 +157,15 @@ class NeovimHands:
         eventually(taken, f"Neovim takes {keys!r} in", otherwise=self._nvim.mode)
 
     def _answered(self) -> bool:
-        """Whether it asks nothing."""
+        """Whether it asks nothing. What to do with a changed file is answered with "OK" ("o"), and whether to write over one with "no"."""
         mode = self._nvim.mode()
-        if mode.startswith("r"):
-            self._nvim.raw_keys("o<F20>" if mode.startswith("r?") else "<CR><F20>")
+        if mode.startswith("r?"):
+            self._nvim.raw_keys(f"{self._answer}<F20>")
+            self._answer = "n" if self._answer == "o" else "o"
+        elif mode.startswith("r"):
+            self._nvim.raw_keys("<CR><F20>")
+        else:
+            self._answer = "o"
         return not mode.startswith("r")
 
     def _normal(self) -> None:
