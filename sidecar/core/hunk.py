@@ -39,6 +39,14 @@ class Hunk:
         """No part of it is an agent's own work."""
         return all(version.author.aftermath for version in self.versions)
 
+    @property
+    def old_of_known(self) -> str:
+        """The text before the first change that is known to be somebody's, if the last one is; otherwise `old`."""
+        if self.author.unknown:
+            return self.old
+        first = next(number for number, version in enumerate(self.versions) if not version.author.unknown)
+        return self.versions[first - 1].text if first else self.old
+
     def moved(self, by: int) -> Hunk:
         return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
 

@@ -527,8 +527,14 @@ def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
-    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it."""
-    left = rejected(hunk.old, hunk.versions, whose)
+    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. What nobody is known to have done stays
+    beneath what somebody is, and is a hunk by itself then."""
+
+    def known(author: Author) -> bool:
+        return whose(author) and not author.unknown
+
+    is_on_top = whose(hunk.author) and not hunk.author.unknown
+    left = rejected(hunk.old, hunk.versions, known if is_on_top else whose)
     if left is None:
         return None, None
     return (left[-1].text, replace(hunk, versions=left)) if left else (hunk.old, None)

@@ -228,6 +228,47 @@ def test_a_shell_edit_while_no_act_runs_is_listed_apart(tmp_path: Path, is_open:
     assert len(editor.outcomes[0]["changes"]) == 1, "the turn's own"
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_an_agent_adds_to_a_line_that_nobody_is_known_to_have_written(
+    tmp_path: Path, is_open: bool
+) -> None:
+    """Is the agent's, and the rest is not. Whoever rejects it has the line as it was."""
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "b.txt").write_text(BASE)
+    shell = BASE.replace("two", "shell")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        if is_open:
+            editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "b.txt", CHANGED)
+        await asyncio.sleep(2)
+        tick()
+        (tmp_path / "a.txt").write_text(shell)
+        await asyncio.sleep(4)
+        tick()
+        assert await turn.bench.read("a.txt", session=turn.session) == shell
+        await turn.bench.write("a.txt", shell.replace("shell", "she agent ll"), session=turn.session)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        (row,) = (row for row in rows(bench) if row["uri"].endswith("a.txt"))
+        assert (row["oldText"], row["newText"]) == ("shell", "she agent ll")
+        assert "unknown" not in row
+        assert "earlier" not in row
+        assert not (await bench.workspace.review.reject(Selector(frozenset([row["changeId"]])))).impossible
+        await asyncio.sleep(2)
+        assert (tmp_path / "a.txt").read_text() == shell
+        (row,) = (row for row in rows(bench) if row["uri"].endswith("a.txt"))
+        assert (row["oldText"], row["newText"], row["unknown"]) == ("two", "shell", True)
+        await bench.workspace.review.reject(Selector(frozenset([row["changeId"]])))
+        await asyncio.sleep(2)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, before=before, after=after)
+
+
 def test_keep_all_keeps_what_is_listed_apart(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 

@@ -320,7 +320,7 @@ def _row(
             "start": {"line": start.line, "character": start.character},
             "end": {"line": end.line, "character": end.character},
         },
-        "oldText": hunk.old,
+        "oldText": hunk.old_of_known,
         "newText": hunk.text,
         "sessionId": hunk.author.session,
         "turn": hunk.author.turn,
@@ -346,6 +346,7 @@ def _earlier(hunk: Hunk) -> list[Json]:
     for version in hunk.versions[:-1]:
         author = version.author
         row = {"sessionId": author.session, "turn": author.turn, "agent": author.agent}
-        if not author.aftermath and not author.same_turn(hunk.author) and row not in found:
+        is_beneath = author.unknown and not hunk.author.unknown
+        if not (author.aftermath or is_beneath or author.same_turn(hunk.author) or row in found):
             found.append(row)
     return found
