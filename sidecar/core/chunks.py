@@ -10,7 +10,7 @@ insertion cheaper and the copy of the chunk list at a snapshot more expensive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 TARGET = 4096
@@ -21,29 +21,33 @@ MINIMUM = TARGET // 8
 """A chunk that becomes smaller is joined to a neighbour."""
 
 
-def divide(text: str, start: int = 0, end: int | None = None) -> list[str]:
-    """A text, or its part from `start` to `end`, in chunks. The part is not copied as a whole."""
+def divide(text: str) -> list[str]:
+    """A text in chunks."""
+    return list(divided(text))
+
+
+def divided(text: str, start: int = 0, end: int | None = None) -> Iterator[str]:
+    """The chunks of a text, or of its part from `start` to `end`, one after the other. The part is not copied as a whole."""
     end = len(text) if end is None else end
-    out: list[str] = []
     while end - start > MAXIMUM:
         stop = _chunk_end(text, start)
-        out.append(text[start:stop])
+        yield text[start:stop]
         start = stop
-    out.append(text[start:end])
-    return out
+    yield text[start:end]
 
 
-def divide_between(head: str, text: str, tail: str) -> list[str]:
-    """`head + text + tail` in chunks. A long `text` is not copied to put them together."""
+def divide_between(head: str, text: str, tail: str) -> Iterator[str]:
+    """The chunks of `head + text + tail`, likewise. A long `text` is not copied to put them together."""
     if len(text) <= 4 * MAXIMUM:
-        return divide(head + text + tail)
+        yield from divided(head + text + tail)
+        return
     start = _chunk_end(text, 0)
-    out = divide(head + text[:start])
+    yield from divided(head + text[:start])
     while len(text) - start > MAXIMUM:
         end = _chunk_end(text, start)
-        out.append(text[start:end])
+        yield text[start:end]
         start = end
-    return out + divide(text[start:] + tail)
+    yield from divided(text[start:] + tail)
 
 
 def _chunk_end(text: str, start: int) -> int:
@@ -88,25 +92,29 @@ def common_suffix(one: str, other: str) -> int:
     return low
 
 
-def same_pieces(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two lists of pieces are one text, cut at different places. Nothing is joined."""
-    i = j = in_one = in_other = 0
-    while i < len(one) and j < len(other):
-        a, b = one[i], other[j]
-        size = min(len(a) - in_one, len(b) - in_other)
-        if size == len(a) - in_one:
-            same = b.startswith(a[in_one:] if in_one else a, in_other)
-        else:
-            same = a.startswith(b[in_other:] if in_other else b, in_one)
-        if not same:
-            return False
-        in_one += size
-        in_other += size
-        if in_one == len(a):
-            i, in_one = i + 1, 0
-        if in_other == len(b):
-            j, in_other = j + 1, 0
-    return not any(one[i:]) and not any(other[j:])
+def same_pieces(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether the pieces of two texts say the same, cut at different places. Nothing is joined."""
+    others = iter(other)
+    b, in_b = "", 0
+    for a in one:
+        in_a = 0
+        while in_a < len(a):
+            if in_b == len(b):
+                following = next(others, None)
+                if following is None:
+                    return False
+                b, in_b = following, 0
+                continue
+            size = min(len(a) - in_a, len(b) - in_b)
+            if size == len(a) - in_a:
+                same = b.startswith(a[in_a:] if in_a else a, in_b)
+            else:
+                same = a.startswith(b[in_b:] if in_b else b, in_a)
+            if not same:
+                return False
+            in_a += size
+            in_b += size
+    return in_b == len(b) and not any(others)
 
 
 class ChunkIndex:

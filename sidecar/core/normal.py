@@ -14,6 +14,7 @@ from bisect import bisect_left
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import dominant, expand, fold
+from sidecar.core.narrow import Chunks
 from sidecar.core.text import Text
 
 BOM = "\ufeff"
@@ -24,10 +25,11 @@ def normal(raw: str) -> str:
     return fold(raw.removeprefix(BOM))
 
 
-def pieces(text: Text) -> list[str]:
+def pieces(text: Text) -> Chunks:
     """The compared form of `text`, in pieces. (No chunk ends between "\\r" and "\\n".)"""
     found = text.folded()
-    found[0] = found[0].removeprefix(BOM)
+    if found[0].startswith(BOM):
+        found[0] = found[0].removeprefix(BOM)
     return found
 
 

@@ -14,10 +14,13 @@ takes logarithmic time, except in a line that spans chunks *and* is not all ASCI
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 from weakref import ref
 
+from sidecar.core import narrow
 from sidecar.core.change import Edit
 from sidecar.core.chunks import (
     MAXIMUM,
@@ -28,10 +31,23 @@ from sidecar.core.chunks import (
     common_suffix,
     divide,
     divide_between,
+    divided,
     same_pieces,
     terminators,
 )
 from sidecar.core.lineends import fold
+from sidecar.core.narrow import (
+    Chunks,
+    Kept,
+    Narrow,
+    as_kept,
+    has_return,
+    joined,
+    put_together,
+    sizes,
+    takes_wide,
+    utf_8,
+)
 from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
 
 __all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget", "sharing"]
@@ -75,12 +91,12 @@ class Text:
         "_whole",
     )
 
-    def __init__(self, text: str | list[str] = "", lines: list[int] | None = None) -> None:
+    def __init__(self, text: str | Chunks = "", lines: list[int] | None = None) -> None:
         """`text`: or its chunks, for this module only; `lines`: the number of terminators of each, where it is known."""
-        self._chunks: list[str] = divide(text) if isinstance(text, str) else text
+        self._chunks: Chunks = _chunks_of(text) if isinstance(text, str) else text
         self._lines: list[int] = lines or [terminators(chunk) for chunk in self._chunks]
         """The number of terminators of each chunk."""
-        lengths = [len(chunk) for chunk in self._chunks]
+        lengths = sizes(self._chunks)
         self._index = ChunkIndex(self._lines, lengths)
         self._length = sum(lengths)
         self._terminators = sum(self._lines)
@@ -92,7 +108,7 @@ class Text:
         """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
         self._json: list[bytes | None] | None = None
         """What `json_escaped` made of each chunk."""
-        self._folded: list[str | None] | None = None
+        self._folded: list[Kept | None] | None = None
         """What `folded` made of each chunk."""
         self._whole: str | None = None
         """See `remember`."""
@@ -110,7 +126,7 @@ class Text:
         if whole is not None:
             return whole
         chunks = self._chunks
-        return chunks[0] if len(chunks) == 1 else "".join(chunks)
+        return chunks[0] if len(chunks) == 1 else joined(chunks)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Text):
@@ -156,9 +172,13 @@ class Text:
         return self._terminators + 1
 
     @property
-    def chunks(self) -> tuple[str, ...]:
-        """The text in pieces. Texts from one rope share equal pieces (`is`)."""
-        return tuple(self._chunks)
+    def chunks(self) -> tuple[str, ...] | Narrow:
+        """The text in pieces. Texts from one rope share equal pieces (`is`, but for those that are kept as UTF-8)."""
+        return tuple(self._chunks) if isinstance(self._chunks, list) else self._chunks.copy()
+
+    def utf_8(self) -> Iterator[bytes]:
+        """The text as UTF-8, in pieces; lone surrogates included."""
+        return utf_8(self._chunks)
 
     def line(self, line: int) -> str:
         """One line with its terminator. Raises IndexError when there is no such line."""
@@ -270,21 +290,37 @@ class Text:
         self._json = [*escaped]
         return escaped
 
-    def folded(self) -> list[str]:
+    def folded(self) -> Chunks:
         """The text in pieces, with every line end as "\\n". Kept per chunk, as above; the chunk itself where nothing changes."""
-        known = self._folded or [None] * len(self._chunks)
-        pieces = [fold(chunk) if old is None else old for old, chunk in zip(known, self._chunks, strict=True)]
-        self._folded = [*pieces]
-        return pieces
+        chunks, known = self._chunks, self._folded or [None] * len(self._chunks)
+        if isinstance(chunks, list):
+            pieces = [
+                fold(chunk) if old is None else str(old) for old, chunk in zip(known, chunks, strict=True)
+            ]
+            self._folded = [*pieces]
+            return pieces
+        found = chunks.copy()
+        for number, (old, kept) in enumerate(zip(known, chunks.kept, strict=True)):
+            if old is None and has_return(kept):
+                found[number] = fold(chunks[number])
+            elif old is not None and old is not kept:
+                found.keep(number, old)
+        self._folded = [*found.kept]
+        return found
 
-    def is_in(self, pieces: list[str]) -> bool:
+    def is_in(self, pieces: Chunks) -> bool:
         """Whether these are its chunks."""
-        return all(piece is chunk for piece, chunk in zip(pieces, self._chunks, strict=True))
+        return all(
+            piece is chunk for piece, chunk in zip(as_kept(pieces), as_kept(self._chunks), strict=True)
+        )
 
-    def saying(self, pieces: list[str]) -> Text:
+    def saying(self, pieces: Chunks) -> Text:
         """The text in pieces that say of its lines what its own chunks do, perhaps with other line ends."""
-        lines = [count for count, piece in zip(self._lines, pieces, strict=True) if piece]
-        return Text(list(filter(None, pieces)) or [""], lines)
+        said = [number for number, kept in enumerate(as_kept(pieces)) if kept]
+        lines = [self._lines[number] for number in said]
+        if isinstance(pieces, list):
+            return Text([pieces[number] for number in said] or [""], lines)
+        return Text(pieces.only(said) if said else [""], lines)
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
         """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
@@ -310,8 +346,12 @@ class Text:
         chunks = self._chunks
         if start_chunk == end_chunk:
             return chunks[start_chunk][start:end]
-        middle = chunks[start_chunk + 1 : end_chunk]
-        return "".join([chunks[start_chunk][start:], *middle, chunks[end_chunk][:end]])
+        first, middle, last = (
+            chunks[start_chunk][start:],
+            chunks[start_chunk + 1 : end_chunk],
+            chunks[end_chunk][:end],
+        )
+        return joined(put_together([[first], middle, [last]]))
 
     def _offset_in_long_line(self, line: int, units: int, encoding: Encoding) -> int:
         number, start, before = self._line_start(line)
@@ -409,7 +449,7 @@ class Text:
         self, first: int, start: int, end: int, new: str, foreseen: Text | None, offset: int
     ) -> None:
         """Offsets count from the start of chunk `first`, which is at `offset`; `end` may be in a later one."""
-        chunks = self._chunks
+        chunks, gained = self._chunks, len(new) - (end - start)
         behind = self._length - offset - end
         last, before = first, 0
         while end - before > len(chunks[last]):
@@ -432,30 +472,37 @@ class Text:
             known = foreseen._pieces_at(offset + start, new) or foreseen._pieces_at(
                 foreseen._length - behind - len(new), new
             )
+        if isinstance(chunks, list) and takes_wide(new) and self._length + len(new) >= narrow.FROM:
+            chunks, self._folded = Narrow(chunks), None
+            self._chunks = chunks
         if known is None:
-            fresh = divide_between(head, new, tail)
+            pieces = divide_between(head, new, tail)
+            fresh = list(pieces) if isinstance(chunks, list) else Narrow(pieces)
             lines = [terminators(chunk) for chunk in fresh]
         else:
             begin, between, lines_between, stop = known
             begins, stops = divide(head + begin), divide(stop + tail)
-            fresh = [*begins, *between, *stops]
+            fresh = put_together([begins, between, stops])
             lines = [*map(terminators, begins), *lines_between, *map(terminators, stops)]
+            if isinstance(chunks, list) and isinstance(fresh, Narrow):
+                chunks, self._folded = Narrow(chunks), None
+                self._chunks = chunks
         if high - low == len(fresh) == 1:
             old = chunks[low]
             chunks[low] = fresh[0]
             self._changed(low, lines[0] - self._lines[low], len(fresh[0]) - len(old), new)
             return
-        self._length += sum(map(len, fresh)) - sum(map(len, chunks[low:high]))
+        self._length += gained
         self._terminators += sum(lines) - sum(self._lines[low:high])
         self._ascii = self._ascii and new.isascii()
-        chunks[low:high] = fresh
+        chunks[low:high] = fresh  # pyright: ignore[reportArgumentType,reportCallIssue]  # a Narrow only into a Narrow
         self._lines[low:high] = lines
         for known in (self._json, self._folded):
             if known is not None:
                 known[low:high] = [None] * len(fresh)
-        self._index = ChunkIndex(self._lines, [len(chunk) for chunk in chunks])
+        self._index = ChunkIndex(self._lines, sizes(chunks))
 
-    def _pieces_at(self, start: int, part: str) -> tuple[str, list[str], list[int], str] | None:
+    def _pieces_at(self, start: int, part: str) -> tuple[str, Chunks, list[int], str] | None:
         """`part` in pieces, if it is what the text says from `start` on: what it has of the first chunk that it is in, the chunks between with their
         terminators, and what it has of the last one. None: it is not, or too short for that to be of use."""
         end = start + len(part)
@@ -470,7 +517,7 @@ class Text:
             chunks[last][: end - last_before],
         )
         at = 0
-        for piece in (begin, *between, stop):
+        for piece in chain((begin,), between, (stop,)):
             if not part.startswith(piece, at):
                 return None
             at += len(piece)
@@ -631,8 +678,14 @@ def sharing(text: str, like: Text) -> Text:
     if tail and text[stop] == "\n" and text[stop - 1 : stop] == "\r":
         stop += len(chunks[-tail])
         tail -= 1
-    middle = divide(text, begin, stop) if begin < stop else []
-    return Text([*chunks[:head], *middle, *chunks[len(chunks) - tail :]] or [""])
+    middle = _chunks_of(text, begin, stop) if begin < stop else []
+    return Text(put_together([chunks[:head], middle, chunks[len(chunks) - tail :]]) or [""])
+
+
+def _chunks_of(text: str, start: int = 0, end: int | None = None) -> Chunks:
+    """A text, or a part of it, in chunks."""
+    pieces = divided(text, start, end)
+    return Narrow(pieces) if len(text) >= narrow.FROM and takes_wide(text) else list(pieces)
 
 
 def _line_end(chunk: str, start: int, limit: int) -> int:
@@ -653,7 +706,7 @@ def _terminators_gained(old: str, start: int, end: int, new: str) -> int:
     return terminators(before + new + after) - terminators(before + removed + after)
 
 
-def _difference(chunks: list[str], length: int, new: str) -> tuple[int, int]:
+def _difference(chunks: Chunks, length: int, new: str) -> tuple[int, int]:
     """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
     start = 0
     for chunk in chunks:

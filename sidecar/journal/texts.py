@@ -234,11 +234,8 @@ class TextStore:
 def encoded(text: str | Text) -> Iterator[bytes]:
     """Its UTF-8, in pieces; lone surrogates included."""
     if isinstance(text, Text):
-        pieces: Iterable[str] = text.chunks
-    elif len(text) <= PIECE:
-        pieces = (text,)
-    else:
-        pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+        return text.utf_8()
+    pieces = (text,) if len(text) <= PIECE else (text[at : at + PIECE] for at in range(0, len(text), PIECE))
     return (piece.encode("utf-8", "surrogatepass") for piece in pieces)
 
 

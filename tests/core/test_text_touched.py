@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 from sidecar.core import chunks
 from sidecar.core import text as text_module
 from sidecar.core.chunks import MAXIMUM, ChunkIndex
+from sidecar.core.narrow import as_kept
 from sidecar.core.text import Range, Rope, Text
 from tests.core.text_values import TEXTS, UTF_16, at
 from tests.support.chunk_size import chunk_size
 
 
 def changed_chunks(before: Text, after: Text) -> list[str]:
-    known = {id(chunk) for chunk in before.chunks}
-    return [chunk for chunk in after.chunks if id(chunk) not in known]
+    known = {id(chunk) for chunk in as_kept(before.chunks)}
+    return [
+        chunk
+        for chunk, kept in zip(after.chunks, as_kept(after.chunks), strict=True)
+        if id(kept) not in known
+    ]
 
 
 LINE = "    return self.something(value, other)\n"

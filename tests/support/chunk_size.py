@@ -8,14 +8,17 @@ from contextlib import contextmanager
 import pytest
 
 from sidecar.core import chunks, text
+from sidecar.core import narrow as narrow_module
 
 
 @contextmanager
-def chunk_size(target: int) -> Iterator[None]:
-    """Inside the block, texts use chunks of about `target` code points."""
+def chunk_size(target: int, *, narrow: bool = False) -> Iterator[None]:
+    """Inside the block, texts use chunks of about `target` code points. `narrow`: those with wide characters keep them as large texts do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "TARGET", target)
         for module in (chunks, text):
             patch.setattr(module, "MAXIMUM", 2 * target)
             patch.setattr(module, "MINIMUM", max(1, target // 2), raising=False)
+        if narrow:
+            patch.setattr(narrow_module, "FROM", 0)
         yield

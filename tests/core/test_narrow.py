@@ -1,0 +1,105 @@
+"""Large texts: a character that takes four bytes makes no other one take them, and nobody sees a difference. (How such texts are edited: test_text_laws.py.)"""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.kept import Kept
+from sidecar.core.lineends import fold
+from sidecar.core.narrow import Narrow, as_kept
+from sidecar.core.text import Rope, Text, sharing
+from tests.support.chunk_size import chunk_size
+
+LINE = "    return value + 1234567890  # remark\n"
+EMOJI = LINE[:-1] + "\U0001f600\n"
+DASH = LINE[:-1] + "\u2014\n"
+TEXTS = st.text(st.sampled_from("aé中\U0001f600\ud800\udc00\r\n\ufeff"), max_size=60)
+
+
+def taken(text: str) -> float:
+    """Bytes that its Text takes, for each of its UTF-8."""
+    tracemalloc.start()
+    try:
+        kept = Text.of(text)
+        now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept.says(text)
+    return now / len(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(EMOJI * 50_000, id="an emoji in each line"),
+        pytest.param(LINE * 50_000 + EMOJI, id="an emoji"),
+        pytest.param(DASH * 50_000, id="a dash in each line"),
+        pytest.param("привет мир\n" * 200_000, id="Cyrillic"),
+        pytest.param("\U0001f600" * 1_100_000, id="emoji"),
+    ],
+)
+def test_a_text_takes_its_bytes(text: str) -> None:
+    assert taken(text) < 1.2
+
+
+@given(
+    st.lists(st.tuples(TEXTS, st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=6), st.booleans()
+)
+def test_nobody_sees_a_difference(edits: list[tuple[str, int, int]], foreseen: bool) -> None:
+    """What others make of a text: texts that share its chunks, the compared form, and what an edit foresees."""
+
+    def told() -> list[object]:
+        first = "".join(new for new, _, _ in edits)
+        rope, now, found = Rope(first), first, list[object]()
+        for new, one, other in edits:
+            start, end = sorted((min(one, len(now)), min(other, len(now))))
+            now = now[:start] + new + now[end:]
+            before = rope.snapshot()
+            if foreseen:
+                rope.foresees(Text.of(now))
+            rope.splice(start, end, new)
+            after = rope.snapshot()
+            assert str(after) == now
+            assert after.says(now)
+            assert after == Text.of(now)
+            assert "".join(after.folded()) == fold(now)
+            assert b"".join(after.utf_8()) == now.encode("utf-8", "surrogatepass")
+            assert str(sharing(now, before)) == now
+            assert str(Kept.of_raw(after)) == fold(now.removeprefix("\ufeff"))
+            assert Kept.of_raw(after).is_said_by(after)
+            same, same_end = before.shared_ends(after)
+            assert str(before)[:same] == now[:same]
+            assert now.endswith(str(before)[len(before) - same_end :])
+            found += [after.slice(start, len(now)), after.line_count, after.json_escaped()]
+        return found
+
+    with chunk_size(3):
+        plain = told()
+    with chunk_size(3, narrow=True):
+        assert told() == plain
+
+
+def test_a_text_that_becomes_large_takes_its_bytes_too() -> None:
+    text = EMOJI * 30_000
+    rope = Rope(LINE)
+    tracemalloc.start()
+    try:
+        rope.splice(3, 5, text)
+        now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert str(rope) == LINE[:3] + text + LINE[5:]
+    assert now < 1.1 * len(text.encode())
+
+
+def test_texts_share_what_is_the_same() -> None:
+    before = Text.of(EMOJI * 50_000)
+    assert isinstance(before.chunks, Narrow)
+    rope = Rope.of(before)
+    rope.splice(1000, 1001, "x")
+    there = set(map(id, as_kept(before.chunks)))
+    assert sum(id(one) not in there for one in as_kept(rope.snapshot().chunks)) == 1
