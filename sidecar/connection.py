@@ -323,7 +323,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         background = Background(tasks)
         connection = Connection(background, journal)
         server = SidecarServer(connection.apply)
-        editor = LspEditor(server, background)
+        editor = LspEditor(server, background, server.told_back)
         transcripts = Transcripts(
             editor, connection, connection.document, background, lenses_moved=editor.lenses_moved
         )

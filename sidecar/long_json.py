@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
@@ -34,11 +34,14 @@ _TEXT = 1024
 class LongJson:
     """`feed` it until its end, then read the `skeleton` and `put_back` the texts."""
 
-    def __init__(self, texts: int, longest: int | None = None) -> None:
+    def __init__(
+        self, texts: int, longest: int | None = None, parts: Callable[[], TextParts] = TextParts
+    ) -> None:
         """`texts`: bytes of all of its long strings together, as UTF-8; `longest`: of any of them, as its parts are put together in one
-        step."""
+        step; `parts`: what puts the parts of one together."""
         self._most = texts
         self._longest = longest or texts
+        self._parts = parts
         self._mark = secrets.token_hex(16)
         self._skeleton: list[bytes] = []
         self._size = 0
@@ -79,12 +82,12 @@ class LongJson:
         while waiting:
             inside = waiting.pop()
             if isinstance(inside, dict):
-                rows = [(self._meant(key), self._meant(value)) for key, value in inside.items()]
+                rows = [(self.meant(key), self.meant(value)) for key, value in inside.items()]
                 inside.clear()  # names may be marks too: any string that two pieces share is one
                 inside.update(rows)
                 values = [value for _, value in rows]
             else:
-                inside[:] = values = [self._meant(value) for value in inside]
+                inside[:] = values = [self.meant(value) for value in inside]
             waiting += [value for value in values if isinstance(value, (dict, list))]
 
     def beginning(self, data: bytes) -> int:
@@ -124,7 +127,7 @@ class LongJson:
         if closed >= 0:
             self._keep(data[quote : closed + 1])
             return closed + 1
-        self._open = TextParts()
+        self._open = self._parts()
         self._began = self._bytes
         return quote + 1
 
@@ -159,7 +162,8 @@ class LongJson:
         if self._size > SKELETON:
             self._wrong = Unusable(f"more than {SKELETON} bytes beside its texts")
 
-    def _meant(self, value: Any) -> Any:
+    def meant(self, value: Any) -> Any:
+        """The text for which this stands, if it stands for one."""
         if isinstance(value, str) and value.startswith(self._mark):
             return self._texts[int(value[len(self._mark) :])]
         return value

@@ -14,7 +14,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.text import Encoding, Position, Text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class TextEdit:
     """Replace start..end (editor's encoding) by `new_text`; edits of one document never overlap and are sorted by start."""
 

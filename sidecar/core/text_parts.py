@@ -6,6 +6,8 @@ take as much again as the text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class TextParts:
     __slots__ = ("_text",)
@@ -21,6 +23,36 @@ class TextParts:
 
     def whole(self) -> str:
         return self._text
+
+
+class TextAgain(TextParts):
+    """The same, where the text is most likely one that is there already: then it is that one, and not made again."""
+
+    __slots__ = ("_known", "_reached")
+
+    def __init__(self, known: Sequence[str]) -> None:
+        super().__init__()
+        self._known = known
+        """Those that begin with all parts so far."""
+        self._reached = 0
+        """How far."""
+
+    def add(self, part: str) -> None:
+        known = [text for text in self._known if text.startswith(part, self._reached)]
+        if known:
+            self._known = known
+            self._reached += len(part)
+            return
+        if self._known:
+            super().add(self._known[0][: self._reached])
+            self._known = ()
+        super().add(part)
+
+    def whole(self) -> str:
+        if not self._known:
+            return super().whole()
+        found = next((text for text in self._known if len(text) == self._reached), self._known[0])
+        return found[: self._reached]
 
 
 def _warm_up() -> None:

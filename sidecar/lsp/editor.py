@@ -23,6 +23,7 @@ from sidecar.lsp.message_buttons import Button, MessageButtons
 from sidecar.lsp.progress import NoProgress, ProgressBoard
 from sidecar.lsp.questions import Place, Questions
 from sidecar.lsp.service import TaskStarter
+from sidecar.lsp.told_back import ToldBack
 from sidecar.lsp.updates import Updates
 from sidecar.lsp.wire_port import Wire
 from sidecar.workspace.ports.ports import (
@@ -64,8 +65,9 @@ class Chats(Place, Protocol):
 class LspEditor:
     """`announce` sets the client's capabilities at `initialize`; before that it can only log."""
 
-    def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
+    def __init__(self, wire: Wire, tasks: TaskStarter, told_back: ToldBack | None = None) -> None:
         self._wire = wire
+        self._told_back = told_back or ToldBack()
         self._capabilities = EditorCapabilities()
         self._chats: Chats | None = None
         self.on_changes_moved: Callable[[Sequence[str]], None] = lambda uris: None
@@ -98,6 +100,7 @@ class LspEditor:
             body = workspace_edit(edit, self._capabilities)
         except Unsendable as refusal:
             return _Kept(_done(EditAnswer(False, str(refusal))))
+        self._told_back.sent(edit.edits)
         answer = self._wire.request("workspace/applyEdit", {"label": f"Agent: {label}", "edit": body})
         return _Kept(asyncio.ensure_future(_edit_answer(answer)))
 

@@ -40,6 +40,7 @@ from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
 from sidecar.lsp.protocol import Handler, Parsed, SidecarProtocol, read
 from sidecar.lsp.reader import Reader
+from sidecar.lsp.told_back import ToldBack
 from sidecar.lsp.writer import Writer
 
 SLICE = 0.005
@@ -64,6 +65,7 @@ class SidecarServer(LanguageServer):
             NAME, __version__, protocol_cls=SidecarProtocol, converter_factory=default_converter
         )
         self.protocol.on_modification = on_modification
+        self.told_back = ToldBack()
 
     @property
     def encoding(self) -> Encoding:
@@ -135,7 +137,9 @@ async def serve(
             protocol = server.protocol
             protocol.attach(writer.send)
             protocol.on_exit = lambda: end(0 if protocol.clean else 1)
-            feeder = _Feeder(protocol, loop, greeting or Greeting(Framing()), lambda: end(1))
+            feeder = _Feeder(
+                protocol, loop, greeting or Greeting(Framing()), server.told_back, lambda: end(1)
+            )
             reader = Reader(stdin, feeder.on_data)
             feeder.start(reader)
             watch = _EditorWatch(lambda: end(1))
@@ -165,6 +169,7 @@ class _Feeder:
         protocol: SidecarProtocol,
         loop: asyncio.AbstractEventLoop,
         greeting: Greeting,
+        told_back: ToldBack,
         on_end: Callable[[], None],
     ) -> None:
         self._protocol = protocol
@@ -172,6 +177,7 @@ class _Feeder:
         self._on_end = on_end
         self._framing = greeting.framing
         self._first = greeting.first
+        self._told_back = told_back
         protocol.announced = greeting.announced
         self._ended = False
         self._stopped = False
@@ -206,6 +212,10 @@ class _Feeder:
         if rest := self._protocol.take(found):
             self._framing.unread(rest)
 
+    def _read(self, body: bytes) -> Modification | Parsed:
+        """What a large message says; in a thread."""
+        return self._told_back.read(body) or read(body)
+
     def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
         self._reading = False
         if self._stopped or reading.cancelled():
@@ -223,7 +233,7 @@ class _Feeder:
             if isinstance(item, bytes) and len(item) > LARGE:
                 self._reading = True
                 reader.pause()
-                self._loop.run_in_executor(None, read, item).add_done_callback(self._was_read)
+                self._loop.run_in_executor(None, self._read, item).add_done_callback(self._was_read)
                 return
             self._handle(item)
             if time.monotonic() > until:

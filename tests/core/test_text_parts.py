@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.text_parts import TextParts
+from sidecar.core.text_parts import TextAgain, TextParts
 
 PART = st.text(st.sampled_from("aé中\U0001f600\ud800\udc00\r\n"), max_size=300)
 
@@ -39,3 +39,32 @@ def test_it_is_there_once(wide: int) -> None:
         tracemalloc.stop()
     most = 1 if wide == 40 else max(5 * wide / 40, 4)
     assert peak < (most + 0.4) * len(text.whole()), f"{peak} bytes for {len(text.whole())} characters"
+
+
+@given(st.lists(PART, max_size=4), st.lists(st.lists(PART, max_size=4), max_size=3), st.integers(0, 4))
+def test_what_is_there_already_says_what_its_parts_say(
+    parts: list[str], others: list[list[str]], same: int
+) -> None:
+    """`others`: texts that are there, which begin with the first parts."""
+    text = TextAgain(["".join([*parts[:same], *other]) for other in others])
+    for part in parts:
+        text.add(part)
+    assert text.whole() == "".join(parts)
+
+
+@pytest.mark.parametrize("more", ["", "!"])
+def test_what_is_there_already_is_not_made_again(more: str) -> None:
+    known = EMOJI * 10
+    text = TextAgain(["other", known])
+    tracemalloc.start()
+    try:
+        for at in range(0, len(known), 1000):
+            text.add(known[at : at + 1000])
+        text.add(more)
+        found = text.whole()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == known + more
+    assert (found is known) == (not more)
+    assert (peak < 100_000) == (not more)
