@@ -3,7 +3,7 @@
 `diff` gives what to send to an editor: whole lines where lines came or went, a few characters where a line was modified,
 so that cursors, folds and markers elsewhere stay. hunks.py finds the changed lines. This module compares them, first for
 lines whose indentation changed, then word by word. If that takes too much work or produces too many edits, a hunk stays one
-replacement: nobody benefits from half a million edits.
+replacement: nobody benefits from half a million edits. A large text with an emoji of which more than a quarter is new is replaced as a whole.
 
 No edit begins or ends inside \\r\\n, a surrogate pair or (within reason) a character and its combining marks, neither in
 the old text nor in the new one. Offsets are code points.
@@ -12,9 +12,11 @@ the old text nor in the new one. Offsets are code points.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from unicodedata import category
 
+from sidecar.core import narrow
 from sidecar.core.align import Budget, align
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.hunks import (
@@ -38,13 +40,31 @@ _A_WORD = 16
 
 def diff(old: str, new: str) -> ChangeSet:
     """The edits that turn `old` into `new`: sorted, never touching, at most 10,000; none when the texts are equal."""
-    return ChangeSet(len(old), refined(old, new, line_hunks(old, new)))
+    small = _small(old, new, line_hunks(old, new))
+    if _costs_more(new) and 4 * sum(hunk.new_end - hunk.new_start for hunk in small) > len(new):
+        return ChangeSet(len(old), (Edit(0, len(old), new),))
+    return ChangeSet(len(old), _edits(new, small))
+
+
+def _costs_more(new: str) -> bool:
+    """Whether copies of parts of a text, here and in the journal, take more than the user gains by edits that leave the rest alone: a large one of four
+    bytes for each character."""
+    return len(new) >= narrow.FROM and sys.getsizeof(new) >= 4 * len(new)
 
 
 def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
     """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
 
     Every edit stays within its hunk, so a caller may leave out hunks or move them."""
+    return _edits(new, _small(old, new, hunks))
+
+
+def _edits(new: str, hunks: Iterable[Hunk]) -> tuple[Edit, ...]:
+    return tuple(Edit(hunk.old_start, hunk.old_end, new[hunk.new_start : hunk.new_end]) for hunk in hunks)
+
+
+def _small(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
+    """As `refined`, without the texts."""
     # So many hunks that hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
     small: list[Hunk] = []
@@ -52,10 +72,7 @@ def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
         parts = _refine(old, new, hunk, budget)
         room = MAX_HUNKS - len(small) - (len(hunks) - done)
         small.extend(parts if len(parts) <= room else [_trimmed(old, new, hunk)])
-    return tuple(
-        Edit(hunk.old_start, hunk.old_end, new[hunk.new_start : hunk.new_end])
-        for hunk in _settled(old, new, small)
-    )
+    return _settled(old, new, small)
 
 
 def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:

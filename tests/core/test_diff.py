@@ -178,3 +178,29 @@ def test_there_are_never_too_many_edits(kind: str) -> None:
 def test_a_pile_of_combining_marks_ends() -> None:
     old = "e" + "\u0301" * 50_000
     assert diff(old, old + "\u0301").apply(old) == old + "\u0301"
+
+
+EMOJI = "    return value  # \U0001f600\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "lines", "changed", "whole"),
+    [
+        (EMOJI, 50_000, 0.24, False),
+        (EMOJI, 50_000, 0.26, True),
+        (EMOJI, 1_000, 0.99, False),
+        (EMOJI.replace("\U0001f600", "中"), 50_000, 0.99, False),
+    ],
+    ids=["a part of it", "much of it", "a small text", "two bytes for each character"],
+)
+def test_a_large_text_with_emoji_is_replaced_rather_than_copied(
+    line: str, lines: int, changed: float, whole: bool
+) -> None:
+    """`changed`: how much of it, at its end."""
+    old = line * lines
+    kept = line * round(lines * (1 - changed))
+    new = kept + ("x" * len(line)) * (lines - round(lines * (1 - changed))) + line[-4:]
+    edits = diff(old, new).edits
+    assert (edits[0].start == 0) == whole
+    assert (edits[0].new is new) == whole
+    assert diff(old, new).apply(old) == new
