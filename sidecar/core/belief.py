@@ -140,17 +140,17 @@ class Beliefs:
         self,
         session: str,
         uri: DocumentUri,
-        content: str,
+        content: str | Kept,
         received: int | None = None,
         *,
         like: Text | Kept | None = None,
     ) -> None:
         """The agent's own write, received at the moment `received` (None: now), succeeded: it believes `content`, not the merged
         result, else its next write would take back what the user typed meanwhile. What it read behind us since it sent
-        the write is newer, however long the write took. `like`: what the document says now, or the disk."""
+        the write is newer, however long the write took. `like`: what the document says now, or the disk; a Kept `content` has its chunks."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        kept = Kept.of(content, like)
+        kept = content if isinstance(content, Kept) else Kept.of(content, like)
         since = moment if received is None else received
         entry.belief = _Belief(moment, since, kept, Own(kept, moment))
         entry.wrote = True

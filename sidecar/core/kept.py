@@ -6,7 +6,6 @@ file; in chunks, what is equal is there once.
 
 from __future__ import annotations
 
-from sidecar.core.chunks import same_pieces
 from sidecar.core.normal import pieces
 from sidecar.core.text import Text, sharing
 
@@ -37,10 +36,8 @@ class Kept:
         compared = pieces(raw)
         if raw.is_in(compared):
             return Kept(raw)
-        if like is not None:
-            known = (like.text if isinstance(like, Kept) else like).chunks
-            if same_pieces(compared, known):
-                return like if isinstance(like, Kept) else Kept(like)
+        if like is not None and (like.text if isinstance(like, Kept) else like).is_made_of(compared):
+            return like if isinstance(like, Kept) else Kept(like)
         return Kept(raw.saying(compared))
 
     def __str__(self) -> str:
@@ -60,7 +57,10 @@ class Kept:
 
     def is_said_by(self, raw: Text) -> bool:
         """Whether it is the compared form of `raw`."""
-        return self.text == raw or same_pieces(pieces(raw), self.text.chunks)
+        if self.text == raw:
+            return True
+        compared = pieces(raw)
+        return not raw.is_in(compared) and self.text.is_made_of(compared)
 
     def but_for_its_end(self, compared: str) -> bool:
         """Whether it says `compared`, or that with other final line ends."""

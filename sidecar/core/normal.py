@@ -14,7 +14,7 @@ from bisect import bisect_left
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import dominant, expand, fold
-from sidecar.core.narrow import Chunks
+from sidecar.core.narrow import Chunks, runs
 from sidecar.core.text import Text
 
 BOM = "\ufeff"
@@ -36,7 +36,7 @@ def pieces(text: Text) -> Chunks:
 def says(text: Text, compared: str) -> bool:
     """Whether `compared` is the compared form of `text`, found without making that."""
     at = 0
-    for piece in pieces(text):
+    for piece in runs(pieces(text)):
         if not compared.startswith(piece, at):
             return False
         at += len(piece)

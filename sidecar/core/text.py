@@ -44,8 +44,11 @@ from sidecar.core.narrow import (
     has_return,
     joined,
     put_together,
+    runs,
+    size_of,
     sizes,
     takes_wide,
+    unlike,
     utf_8,
 )
 from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
@@ -133,9 +136,7 @@ class Text:
             return NotImplemented
         if self is other:
             return True
-        return self._length == other._length and (
-            self._chunks == other._chunks or same_pieces(self._chunks, other._chunks)
-        )
+        return self._length == other._length and self.is_made_of(other._chunks)
 
     def says(self, text: str) -> bool:
         """Whether the text equals this string; compared without joining the chunks."""
@@ -144,10 +145,10 @@ class Text:
         if (whole := self._whole) is not None:
             return whole == text
         at = 0
-        for chunk in self._chunks:
-            if not text.startswith(chunk, at):
+        for piece in runs(self._chunks):
+            if not text.startswith(piece, at):
                 return False
-            at += len(chunk)
+            at += len(piece)
         return True
 
     def remember(self, whole: str) -> None:
@@ -175,6 +176,11 @@ class Text:
     def chunks(self) -> tuple[str, ...] | Narrow:
         """The text in pieces. Texts from one rope share equal pieces (`is`, but for those that are kept as UTF-8)."""
         return tuple(self._chunks) if isinstance(self._chunks, list) else self._chunks.copy()
+
+    @property
+    def is_narrow(self) -> bool:
+        """It is large and has characters of four bytes. To make a string of it takes time, and to keep that memory."""
+        return isinstance(self._chunks, Narrow)
 
     def utf_8(self) -> Iterator[bytes]:
         """The text as UTF-8, in pieces; lone surrogates included."""
@@ -307,6 +313,10 @@ class Text:
                 found.keep(number, old)
         self._folded = [*found.kept]
         return found
+
+    def is_made_of(self, pieces: Chunks) -> bool:
+        """Whether the text says what these do."""
+        return self._chunks == pieces or same_pieces(*map(runs, unlike(self._chunks, pieces)))
 
     def is_in(self, pieces: Chunks) -> bool:
         """Whether these are its chunks."""
@@ -452,8 +462,8 @@ class Text:
         chunks, gained = self._chunks, len(new) - (end - start)
         behind = self._length - offset - end
         last, before = first, 0
-        while end - before > len(chunks[last]):
-            before += len(chunks[last])
+        while end - before > (size := size_of(chunks, last)):
+            before += size
             last += 1
         head, tail = chunks[first][:start], chunks[last][end - before :]
         size = len(head) + len(new) + len(tail)
@@ -517,7 +527,7 @@ class Text:
             chunks[last][: end - last_before],
         )
         at = 0
-        for piece in chain((begin,), between, (stop,)):
+        for piece in chain((begin,), runs(between), (stop,)):
             if not part.startswith(piece, at):
                 return None
             at += len(piece)

@@ -16,7 +16,6 @@ from tests.support.chunk_size import chunk_size
 
 LINE = "    return value + 1234567890  # remark\n"
 EMOJI = LINE[:-1] + "\U0001f600\n"
-DASH = LINE[:-1] + "\u2014\n"
 TEXTS = st.text(st.sampled_from("aé中\U0001f600\ud800\udc00\r\n\ufeff"), max_size=60)
 
 
@@ -37,7 +36,6 @@ def taken(text: str) -> float:
     [
         pytest.param(EMOJI * 50_000, id="an emoji in each line"),
         pytest.param(LINE * 50_000 + EMOJI, id="an emoji"),
-        pytest.param(DASH * 50_000, id="a dash in each line"),
         pytest.param("привет мир\n" * 200_000, id="Cyrillic"),
         pytest.param("\U0001f600" * 1_100_000, id="emoji"),
     ],

@@ -294,11 +294,12 @@ class Sender:
     def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
         """A document was opened, with `text`; `edits` of it were told already."""
         uri = tracked.document.uri
-        known = tracked.earlier_on_disk(text)
-        for sent in self._under_way:
-            if sent.tracked.closed and sent.tracked.document.uri == uri:
-                sent.moves_to(tracked, text, edits, known)
-        for sent in [s for s in self._unseen if s.tracked.document.uri == uri]:
+        under_way = [s for s in self._under_way if s.tracked.closed and s.tracked.document.uri == uri]
+        unseen = [s for s in self._unseen if s.tracked.document.uri == uri]
+        known = tracked.earlier_on_disk(text) if under_way or unseen else ()
+        for sent in under_way:
+            sent.moves_to(tracked, text, edits, known)
+        for sent in unseen:
             self._unseen.remove(sent)
             self._seen_at_last(sent, tracked, text, edits, known)
         for followed in self._followed:

@@ -70,12 +70,18 @@ class WriteTask:
             return self.replacing.plan(current)
         return plan_write(candidates, current, self.wanted)
 
-    def believe(self, beliefs: Beliefs, uri: DocumentUri, like: Text | Kept | None = None) -> None:
-        """It took effect: the agent knows that. `like`: what the document says now, or the disk."""
+    def believe(
+        self,
+        beliefs: Beliefs,
+        uri: DocumentUri,
+        like: Text | Kept | None = None,
+        said: Kept | None = None,
+    ) -> None:
+        """It took effect: the agent knows that. `like`: what the document says now, or the disk; `said`: that, where it is known to be `wanted`."""
         if self.replacing is not None:
             beliefs.edited(self.session.id, uri, self.replacing.before, self.replacing.after)
         else:
-            beliefs.wrote(self.session.id, uri, self.wanted, self.ticket.moment, like=like)
+            beliefs.wrote(self.session.id, uri, said or self.wanted, self.ticket.moment, like=like)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.inflight import led_to
+from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
@@ -38,10 +39,14 @@ class _WorkedOut:
     """A plan for these texts."""
 
     candidates: tuple[Candidate, ...]
+    text: Text
     now: Normal
+    """What it says."""
     edit: Planned | NoChange | Conflict | Refusal
     lines: tuple[int, int]
     """Added and removed by the edit."""
+    wanted: Text | None = None
+    """What it leads to, where that is large, and what the agent wants."""
 
 
 def _normal(text: Text) -> Normal:
@@ -76,12 +81,17 @@ class AgentEdit(Intent[Refusal | None]):
         self._author: Author | None = None
         """The author of the latest attempt."""
         self._ahead: _WorkedOut | None = None
+        self._wanted: Text | None = None
 
     @property
     def write(self) -> str:
         """The id in the journal of the attempt that was made."""
         assert self._author is not None, "journalled first"
         return self._author.write
+
+    def said_by(self, text: Text | None) -> Kept | None:
+        """`text`, which the document says, where it is known to be what the agent wants. None: they are to be compared."""
+        return None if text is None or text is not self._wanted else Kept(text)
 
     async def prepare(self, tracked: Tracked) -> None:
         """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
@@ -98,14 +108,15 @@ class AgentEdit(Intent[Refusal | None]):
         if self._is_notebook:
             plan = self._as_saved(plan, now.text)
         if not isinstance(plan, EditText):
-            return _WorkedOut(candidates, now, plan, (0, 0))
+            return _WorkedOut(candidates, text, now, plan, (0, 0))
         changes = now.changes_in_raw(plan.changes)
         known = plan.after if changes is plan.changes else None
         after = changes.apply(now.raw) if known is None else known
         large = len(now.raw) + len(after) > LARGE
         kept = (text, _led_to(text, changes)) if large else (None, None)
         lines = lines_changed(text, changes) if len(now.raw) > LARGE else (0, 0)
-        return _WorkedOut(candidates, now, Planned(now.raw, changes, after, kept), lines)
+        wanted = None if known is None or self._is_notebook else kept[1]
+        return _WorkedOut(candidates, text, now, Planned(now.raw, changes, after, kept), lines, wanted)
 
     def _as_saved(self, plan: Plan | Refusal, now: str) -> Plan | Refusal:
         """To a text that a notebook's editor can have."""
@@ -127,7 +138,7 @@ class AgentEdit(Intent[Refusal | None]):
             return Stop(None)
         snapshot = tracked.document.snapshot()
         ahead = self._ahead
-        is_now = ahead is not None and snapshot.says(ahead.now.raw)
+        is_now = ahead is not None and snapshot == ahead.text
         now = ahead.now if ahead is not None and is_now else Normal(str(snapshot))
         candidates = self._candidates(tracked.document.uri, now.text)
         if ahead is None or not is_now or ahead.candidates != candidates:
@@ -175,6 +186,7 @@ class AgentEdit(Intent[Refusal | None]):
             if ahead is not None and ahead.edit is planned and len(ahead.now.raw) > LARGE
             else None
         )
+        self._wanted = None if ahead is None else ahead.wanted
         self._ahead = None
         forget()  # the texts that it was planned from are not kept on the way
         return self._recorder.live_edit(self._task.session, self._uri, self._author, known)

@@ -119,10 +119,10 @@ class BufferWriter:
         uri = tracked.document.uri
         now = self._state.documents.get(uri)
         snapshot = None if now is None else now.document.snapshot()
-        task.believe(self._state.beliefs, uri, snapshot)
+        task.believe(self._state.beliefs, uri, snapshot, intent.said_by(snapshot) if landed else None)
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
-        if snapshot is not None and snapshot.says(task.result):
+        if snapshot is not None and not snapshot.is_narrow and snapshot.says(task.result):
             snapshot.remember(task.result)  # the next write begins with it
         if landed and self._state.settings.writes == "confirm":
             return self.undecided(intent.write, uri, place, was_user_dirty=was_user_dirty)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal
@@ -53,6 +54,8 @@ class _Begun:
     proper: str | None
     """What the file says without a misplaced edit, where one is taken out."""
     refused: Refusal | None
+    said: Kept | None
+    """What the file is to say, where that is what the agent wants."""
 
 
 def _normal(text: str, known: Sequence[Text]) -> Normal:
@@ -104,7 +107,7 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return begun.refused
         await self._recorder.finish(author, "done")
-        task.believe(beliefs, place.uri, disk.newest(place.uri))
+        task.believe(beliefs, place.uri, disk.newest(place.uri), begun.said)
         return self._done(author, place)
 
     async def _begun(
@@ -148,7 +151,8 @@ class DiskWriter:
         )
         if isinstance(author, Refusal):
             return author
-        return _Begun(author, data, known, changes, None if is_proper else raw, worked_out.refused)
+        said = None if worked_out.after is None else Kept(known.after)
+        return _Begun(author, data, known, changes, None if is_proper else raw, worked_out.refused, said)
 
     async def _read(self, place: Place, file: Resolved) -> Decoded | Refusal:
         storage = self._state.storage
@@ -166,7 +170,8 @@ class DiskWriter:
         known = self._state.beliefs.kept(task.session.id, place.uri)
         now = await aside(size, lambda: _normal(decoded.text, known))
         disk = self._state.documents.disk
-        disk.seen(place.uri, now.text)
+        newest = disk.newest(place.uri)
+        disk.seen(place.uri, await aside(size, lambda: Kept.of(now.text, newest)))
         candidates = self._state.candidates(task.session, place.uri, task.ticket.moment, now.text)
         proper = now
         # Some editors end the last line when they save.
@@ -232,6 +237,7 @@ class DiskWriter:
             return unwritable
         await self._behind.before_write(place.uri, place.path, missing, None)
         after = await aside(len(text), lambda: _text(text))
+        said = await aside(len(text), lambda: Kept.of_raw(after))
         author = await self._recorder.begin(session, place.path, None, text, "disk", kept=(None, after))
         if isinstance(author, Refusal):
             return author
@@ -251,6 +257,6 @@ class DiskWriter:
             else DiskChange(_NOTHING, after, (after.line_count - (text[-1:] in ("", "\n", "\r")), 0))
         )
         self._recorder.disk_change(session, place.uri, author, changes, known)
-        task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
+        task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri), said)
         await self._recorder.finish(author, "done")
         return self._done(author, place)

@@ -166,9 +166,8 @@ class State:
         document, and the two were brought together: agents that write there themselves send the same through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
         since = session.behind_since(tracked.document.uri, since, moment)
-        return tracked.saved == tracked.together == wanted and self.documents.disk.was_put_after(
-            tracked.document.uri, wanted, since
-        )
+        was_put = self.documents.disk.was_put_after(tracked.document.uri, wanted, since)
+        return was_put and tracked.saved == tracked.together == wanted
 
     def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
         tracked = self.documents.opened(document)
