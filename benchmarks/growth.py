@@ -68,19 +68,19 @@ def look(folder: Path, size: int, earlier: list[tuple[int, float]]) -> dict[str,
     """Times and memory of looks in this process. `earlier`: sizes and times of others of the kind, to which this one is added."""
     looks, times = TreeLooks(), list[float]()
     tracemalloc.start()
-    found = looks.now(str(folder), NEVER, ())
+    found = looks.now(str(folder), NEVER)
     starts = [TreeStart(note) for note in found.notes]
     gc.collect()
     kept = sum(len(data) for note in found.notes for data in note.kept.values())
     one = tracemalloc.get_traced_memory()[0] - kept
-    starts += [TreeStart(note) for note in looks.now(str(folder), NEVER, ()).notes]
+    starts += [TreeStart(note) for note in looks.now(str(folder), NEVER).notes]
     gc.collect()
     more = tracemalloc.get_traced_memory()[0] - kept - one
     tracemalloc.stop()
     looks = TreeLooks()
     for _ in range(2):
         began = time.perf_counter()
-        assert sum(len(note.files) for note in looks.now(str(folder), NEVER, ()).notes) == size
+        assert sum(len(note.files) for note in looks.now(str(folder), NEVER).notes) == size
         times.append(time.perf_counter() - began)
     earlier.append((size, times[1]))
     facts: dict[str, float | str] = {

@@ -27,7 +27,7 @@ COMMITTED = "one\ntwo\nthree\n"
 def taken(folder: Path, starts: turn_starts.TurnStarts | None = None) -> dict[str, tree_starts.TreeStart]:
     """What a turn in this folder begins with, by the name of the tree in it."""
     starts = starts or turn_starts.TurnStarts(MemoryJournal())
-    notes = starts.looks.now(str(folder), 2**63, ()).notes
+    notes = starts.looks.now(str(folder), 2**63).notes
     return {os.path.relpath(note.folder, folder): tree_starts.TreeStart(note) for note in notes}
 
 
@@ -123,6 +123,42 @@ def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (warning,) = [words for level, words in editor.shown if level == "warning"]
     assert "large.txt" in warning
     assert "cannot be taken back" in warning
+
+
+@pytest.mark.parametrize("lines", ["made\n", ""])
+def test_what_an_agent_made_takes_no_room_from_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str
+) -> None:
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 4)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("one\n")
+    tick()
+    turns = 0
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        nonlocal turns
+        turns += 1
+        turn.says("execute", call=f"c{turns}")
+        tick()
+        for number in range(4 if turns == 1 else 0):
+            (tmp_path / f"made{number}.txt").write_text(lines)
+        if turns == 2:
+            (tmp_path / "a.txt").write_text("TWO\n")
+            (tmp_path / "made0.txt").write_text(lines * 2)
+            (tmp_path / "b.txt").unlink()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        before = files(tmp_path)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(3)
+        result = await bench.workspace.review.revert_turn(bench.session, 2)
+        assert not result.impossible
+        assert files(tmp_path) == before
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert files(tmp_path) == {"a.txt": b"one\n", "b.txt": b"one\n"}
+
+    editor = play(tmp_path, VSCODE, script, after=after, custom=False)
+    assert not [words for level, words in editor.shown if level == "warning"]
 
 
 async def _nothing_acts(turn: Turn) -> None:

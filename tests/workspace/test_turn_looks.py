@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -14,7 +14,7 @@ from sidecar.disk import folder_files
 from sidecar.journal.turns import FolderStart
 from sidecar.workspace.behind import tree_looks, tree_notes
 from sidecar.workspace.behind.tree_looks import Found, TreeLooks
-from sidecar.workspace.behind.tree_notes import Left, TreeNote
+from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
 from sidecar.workspace.behind.tree_starts import LATE, TreeStart
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.ports.session_ports import CommandEnd
@@ -39,13 +39,13 @@ class Held:
         look = TreeLooks.look
 
         async def held(
-            looks: TreeLooks, top: str, since: int, first: Iterable[str], long: Callable[[], None]
+            looks: TreeLooks, top: str, since: int, touched: Touched, long: Callable[[], None]
         ) -> Found:
             self.asked += 1
             if since < 2**63:
                 long()
                 await self.go_on.wait()
-            return await look(looks, top, since, first, long)
+            return await look(looks, top, since, touched, long)
 
         monkeypatch.setattr(TreeLooks, "look", held)
 
@@ -291,17 +291,17 @@ def test_that_a_folder_is_large_is_known_before_it_is_looked_at(
 
     async def main() -> None:
         looks = TreeLooks()
-        await looks.look(str(tmp_path), 0, (), lambda: told.append("long"))
+        await looks.look(str(tmp_path), 0, NOTHING, lambda: told.append("long"))
         assert told == ["long", "looked"]
-        await looks.look(str(tmp_path), 0, (), lambda: told.append("long"))
+        await looks.look(str(tmp_path), 0, NOTHING, lambda: told.append("long"))
         assert told == ["long", "looked", "long", "looked"], "the second time at once, and once"
         for name in list(files)[3:]:
             (tmp_path / name).unlink()
         if in_git:
             git(tmp_path, "add", "-A")
-        await looks.look(str(tmp_path), 0, (), lambda: None)
+        await looks.look(str(tmp_path), 0, NOTHING, lambda: None)
         told.clear()
-        await looks.look(str(tmp_path), 0, (), lambda: told.append("long"))
+        await looks.look(str(tmp_path), 0, NOTHING, lambda: told.append("long"))
         assert told == ["looked"], "it is not large any more"
 
     asyncio.run(main())
@@ -396,10 +396,10 @@ def test_who_asks_while_a_look_goes_on_gets_the_next_one(tmp_path: Path) -> None
             return found
 
         looks.now = slow  # pyright: ignore[reportAttributeAccessIssue]  # of this one alone
-        first = asyncio.create_task(looks.look(str(tmp_path), 0, (), lambda: None))
+        first = asyncio.create_task(looks.look(str(tmp_path), 0, NOTHING, lambda: None))
         await began.wait()
         (tmp_path / "b").write_text(OLD)
-        others = [asyncio.create_task(looks.look(str(tmp_path), 0, (), lambda: None)) for _ in range(3)]
+        others = [asyncio.create_task(looks.look(str(tmp_path), 0, NOTHING, lambda: None)) for _ in range(3)]
         await asyncio.sleep(0)
         go_on.set()
         assert list((await first).notes[0].files) == ["a"]
@@ -556,5 +556,7 @@ def test_what_changed_last_is_kept_first(tmp_path: Path, monkeypatch: pytest.Mon
         tick()
     (tree,) = folder_files.trees(str(tmp_path)).found
     assert sorted(tree_notes.take(tree, Left(), None, 0).kept) == ["c", "d"]
-    first = [str(tmp_path / "a")]
-    assert sorted(tree_notes.take(tree, Left(), None, 0, first).kept) == ["a", "d"]
+    is_open = [str(tmp_path / "a")]
+    assert sorted(tree_notes.take(tree, Left(), None, 0, Touched(is_open)).kept) == ["a", "d"]
+    made = [str(tmp_path / name) for name in ("b", "c", "d")]
+    assert sorted(tree_notes.take(tree, Left(), None, 0, Touched((), made)).kept) == ["a", "c", "d"]

@@ -17,6 +17,7 @@ from sidecar.core.uri import to_path
 from sidecar.disk import Decoded, Missing
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.behind.tree_notes import Touched
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.ports.background import Background, side_by_side
 from sidecar.workspace.state.places import locate
@@ -68,8 +69,9 @@ class FoundFiles:
 
     async def _note(self, session: Session) -> None:
         documents = (to_path(tracked.document.uri) for tracked in self._state.documents)
+        is_open = {path for path in documents if path is not None}
         try:
-            await self._starts.take(session, [path for path in documents if path is not None])
+            await self._starts.take(session, Touched(is_open, self._behind.unopened.made()))
         except Exception:
             log.exception("the look at the files of %s before its turn failed", session.agent)
             self._behind.tell(

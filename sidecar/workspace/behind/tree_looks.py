@@ -6,7 +6,7 @@ What a look found out, the next one knows; what did not change is shared with it
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import anyio
@@ -16,7 +16,7 @@ import anyio.to_thread
 from sidecar.disk import folder_files, git_index
 from sidecar.disk.folder_files import Trees
 from sidecar.workspace.behind import tree_notes
-from sidecar.workspace.behind.tree_notes import Left, TreeNote
+from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class _Batch:
     """Those who asked before the look began."""
 
     since: int
-    first: set[str] = field(default_factory=set[str])
+    touched: Touched = NOTHING
     long: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     found: Found | None = None
 
@@ -75,14 +75,14 @@ class TreeLooks:
     def is_large(self, top: str) -> bool:
         return top in self._large
 
-    async def look(self, top: str, since: int, first: Iterable[str], long: Callable[[], None]) -> Found:
-        """Looks at what is in a folder (canonical). `since`: when that was asked for, see acts.py; `first`: files of which the contents are kept first.
+    async def look(self, top: str, since: int, touched: Touched, long: Callable[[], None]) -> Found:
+        """Looks at what is in a folder (canonical). `since`: when that was asked for, see acts.py.
         `long` is called, in the loop, when it will take long."""
         batch = self._next.get(top)
         if batch is None:
             batch = self._next[top] = _Batch(since)
         batch.since = min(batch.since, since)
-        batch.first.update(first)
+        batch.touched = Touched({*batch.touched.open, *touched.open}, {*batch.touched.made, *touched.made})
         batch.long.append(long)
         if top in self._large:
             batch.tell_long()
@@ -94,12 +94,17 @@ class TreeLooks:
                 if self._next.get(top) is batch:
                     del self._next[top]
                 batch.found = await anyio.to_thread.run_sync(
-                    self.now, top, batch.since, batch.first, _in_loop(batch.tell_long), abandon_on_cancel=True
+                    self.now,
+                    top,
+                    batch.since,
+                    batch.touched,
+                    _in_loop(batch.tell_long),
+                    abandon_on_cancel=True,
                 )
         return batch.found
 
     def now(
-        self, top: str, since: int, first: Iterable[str], long: Callable[[], None] = lambda: None
+        self, top: str, since: int, touched: Touched = NOTHING, long: Callable[[], None] = lambda: None
     ) -> Found:
         """As `look`, at once, by this thread."""
         self.looks += 1
@@ -114,7 +119,7 @@ class TreeLooks:
             told(git_index.size(top))
         trees = self.trees(top, told)
         for tree in trees.found:
-            note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, first)
+            note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, touched)
             self._notes[tree.folder] = note
             found.notes.append(note)
         is_large = sum(len(note.files) for note in found.notes) > LARGE

@@ -1,7 +1,7 @@
 """TreeNote: what the files of one repository, or of a folder without git, are at some moment, found out once for all turns that begin then.
 
 Files are noted by their stat. The last commit holds the contents of those that are as in it, in its line ends or in Windows'; the contents of the
-others are kept, within bounds: first of the files that changed last.
+others are kept, within bounds: first of the files that are open, then of those that changed last.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import logging
 import os
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,9 +27,9 @@ log = logging.getLogger(__name__)
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of one file's contents."""
 MAX_TEXTS = 32 * 1024 * 1024
-"""Bytes of all contents kept for one turn."""
+"""Bytes of all contents kept for one turn, and again of those of files that agents made."""
 MAX_KEPT = 2_000
-"""Files whose contents are kept for one turn."""
+"""Files whose contents are kept for one turn, and again of those that agents made."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
 MAX_READ = 20_000
@@ -43,12 +43,31 @@ MAX_WATCHED = 4_096
 
 
 @dataclass(slots=True)
+class Room:
+    """For contents."""
+
+    texts: int = field(default_factory=lambda: MAX_TEXTS)
+    kept: int = field(default_factory=lambda: MAX_KEPT)
+
+
+@dataclass(slots=True)
 class Left:
     """What one look may still read and keep, of all its trees together."""
 
     compared: int = field(default_factory=lambda: MAX_COMPARED)
-    texts: int = field(default_factory=lambda: MAX_TEXTS)
-    kept: int = field(default_factory=lambda: MAX_KEPT)
+    room: Room = field(default_factory=Room)
+    room_for_made: Room = field(default_factory=Room)
+
+
+class Touched(NamedTuple):
+    """Files (canonical paths) that somebody is known to work on, or to have made, when a look begins."""
+
+    open: Collection[str] = ()
+    made: Collection[str] = ()
+    """By agents, and nobody has reviewed that. There can be any number of them: they take no room from the user's."""
+
+
+NOTHING = Touched()
 
 
 class _Committed(NamedTuple):
@@ -95,16 +114,14 @@ class TreeNote:
         return 0 if entry is None else entry.flags
 
 
-def take(tree: Tree, left: Left, before: TreeNote | None, since: int, first: Iterable[str] = ()) -> TreeNote:
-    """`before`: of an earlier look at the same tree. `since`: when the look was asked for; see acts.py. `first`: files (canonical) of which the contents
-    are kept first. Blocks for the disk; any thread."""
+def take(tree: Tree, left: Left, before: TreeNote | None, since: int, touched: Touched = NOTHING) -> TreeNote:
+    """`before`: of an earlier look at the same tree. `since`: when the look was asked for; see acts.py. Blocks for the disk; any thread."""
     commit = git_head.commit(tree.folder)
     began = file_time()
     there = listed(tree.folder, tree.names, since)
     look = _Look(tree.folder, commit.id if commit else "", left, there.files, dict(there.recent), before)
     look.compare()
-    wanted = {os.path.relpath(path, tree.folder) for path in first}
-    look.keep(wanted)
+    look.keep(_names_in(tree.folder, touched.open), _names_in(tree.folder, touched.made))
     files = look.files if before is None else look.files.sharing(before.files)
     gone = {*there.missing, *look.gone, *(() if before is None else before.links)}
     gone -= there.links.keys() | (frozenset() if before is None else before.absent)
@@ -247,11 +264,15 @@ class _Look:
         self._read[name] = data
         return COMPARED | COMMITTED
 
-    def keep(self, first: Container[str]) -> None:
+    def keep(self, first: Container[str], made: Container[str]) -> None:
         """Keeps the contents of those that are not as in the commit, while there is room."""
-        before, left = self._before, self._left
+        names = list(self.files.unlike(lambda flags: flags & SAME))
+        self._keep([name for name in names if name not in made], first, self._left.room)
+        self._keep([name for name in names if name in made], first, self._left.room_for_made)
+
+    def _keep(self, names: Iterable[str], first: Container[str], left: Room) -> None:
+        before = self._before
         with Roots([self._folder]) as roots:
-            names = self.files.unlike(lambda flags: flags & SAME)
             for name in self._newest_first(names, first, left.kept):
                 entry = self.files.get(name)
                 if entry is None or entry.stat.size > left.texts:
@@ -282,6 +303,11 @@ class _Look:
         if data is None:
             self.recent[name] = file_time()
         return data
+
+
+def _names_in(folder: str, paths: Iterable[str]) -> set[str]:
+    top = os.path.join(folder, "")
+    return {path[len(top) :] for path in paths if path.startswith(top)}
 
 
 def _is_clean(staged: git_index.Staged, stat: Stat, blob: Blob) -> bool:

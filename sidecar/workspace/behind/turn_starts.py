@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -28,7 +28,7 @@ from sidecar.disk import Decoded, Stat, decode, folder_files
 from sidecar.disk.file_table import listed
 from sidecar.journal.turns import FolderStart, PreImage, TurnStart
 from sidecar.workspace.behind.tree_looks import TreeLooks
-from sidecar.workspace.behind.tree_notes import MAX_TEXT, TreeNote
+from sidecar.workspace.behind.tree_notes import MAX_TEXT, NOTHING, Touched, TreeNote
 from sidecar.workspace.behind.tree_starts import Before, Saved, TreeStart
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.acts import now as file_time
@@ -119,7 +119,7 @@ class TurnStarts:
         """The session is being opened: its first turn then finds out less. Nothing is noted."""
         for root in session.roots.roots[:MAX_FOLDERS]:
             if not self.looks.knows(root.path):
-                await self.looks.look(root.path, _NEVER, (), lambda: None)
+                await self.looks.look(root.path, _NEVER, NOTHING, lambda: None)
 
     def begin(self, session: Session) -> None:
         """The session's turn is about to begin: `take` is to be called, and may be waited for by `settled`."""
@@ -127,12 +127,12 @@ class TurnStarts:
         tops = [root.path for root in session.roots.roots]
         self._under_way[session.id] = _Look(tops, file_time(), time.time())
 
-    async def take(self, session: Session, first: Iterable[str] = ()) -> None:
-        """Looks at the session's folders, and journals what it finds. `first`: files of which the contents are kept first."""
+    async def take(self, session: Session, touched: Touched) -> None:
+        """Looks at the session's folders, and journals what it finds."""
         look = self._under_way[session.id]
         try:
             with look.scope, anyio.move_on_after(LOOK_SECONDS) as limit:
-                await self._take(session, look, list(first))
+                await self._take(session, look, touched)
             if limit.cancelled_caught:
                 log.warning(
                     "checking the files of a session took too long; some changes by commands will not be found"
@@ -142,11 +142,11 @@ class TurnStarts:
             if self._under_way.get(session.id) is look:
                 del self._under_way[session.id]
 
-    async def _take(self, session: Session, look: _Look, first: Sequence[str]) -> None:
+    async def _take(self, session: Session, look: _Look, touched: Touched) -> None:
         notes: dict[str, TreeNote] = {}
         unseen = self._unseen[session.id] = list(look.tops)
         for top in look.tops[:MAX_FOLDERS]:
-            found = await self.looks.look(top, look.since, first, look.long.set)
+            found = await self.looks.look(top, look.since, touched, look.long.set)
             for note in found.notes:
                 notes.setdefault(note.folder, note)
             unseen += found.unseen

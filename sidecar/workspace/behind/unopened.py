@@ -73,6 +73,10 @@ class Unopened:
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
 
+    def made(self) -> list[str]:
+        """The files (canonical) that agents made, and that nobody has reviewed."""
+        return self._whole.made()
+
     async def whole_rows(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
         """Enters what of these changes is not of texts. → the others, which are to be looked at."""
         return await self._renames.rows(session, await self._whole.rows(rows))

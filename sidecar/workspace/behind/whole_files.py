@@ -10,7 +10,7 @@ from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, from_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
@@ -86,6 +86,18 @@ class WholeFiles:
             lines = before.data.count(b"\n") if before is not None and after is None else 0
             part.session.touch(uri, 0, lines)
         await self._recorder.finish(author, "done")
+
+    def made(self) -> list[str]:
+        """The files (canonical) in which there is nothing but what an agent made, under review. Open ones may not be among them."""
+        found = [row.path for row in self._files if row.kind == "created" and not row.author.unknown]
+        for reviewed in self._state.ledgers:
+            path, hunks = to_path(reviewed.uri), reviewed.ledger.hunks
+            if path is None or len(hunks) != 1 or (hunks[0].start, hunks[0].end) != (0, len(reviewed.text)):
+                continue
+            authors = [version.author for version in hunks[0].versions]
+            if not hunks[0].old and authors[0].created and not any(author.unknown for author in authors):
+                found.append(path)
+        return found
 
     def maker(self, path: str) -> Author | None:
         """Who made the file, where all that was in it came that way; None: it was there before, it was moved there, or the user had a part in it."""
