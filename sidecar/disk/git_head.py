@@ -118,9 +118,10 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
 def is_ignored(folder: str, name: str) -> bool | None:
     """Whether a file of that name, relative to `folder`, is ignored and not in the index; None: no repository, or no git."""
     named = os.fsencode(os.path.join(os.curdir, name)) + b"\0"  # which no pattern begins with
-    if ask(folder, "check-ignore", "-z", "--stdin", data=named, literal=False):
-        return True
-    return None if ask(folder, "rev-parse", "--git-dir") is None else False
+    found = ask(folder, "check-ignore", "-z", "--stdin", data=named, literal=False, no=1)
+    if found is None:  # there is no repository, or git does not say it of this name
+        return None if ask(folder, "rev-parse", "--git-dir") is None else False
+    return bool(found)
 
 
 def commit(folder: str) -> Commit | None:
@@ -234,10 +235,11 @@ def _is_id(words: str) -> bool:
 
 
 def ask(
-    folder: str, *words: str, data: bytes = b"", alone: bool = False, literal: bool = True
+    folder: str, *words: str, data: bytes = b"", alone: bool = False, literal: bool = True, no: int = 0
 ) -> bytes | None:
     """What git says of the repository that `folder` (an absolute path) is in. `words`: one of the commands that are safe, see above; `data`: what
-    it is given to read. `alone` as in `names`; `literal`: names are no patterns, which one command does not understand. None: it failed, said too much, or there is no git."""
+    it is given to read. `alone` as in `names`; `literal`: names are no patterns, which one command does not understand; `no`: the exit
+    code with which a command says that it found nothing. None: it failed, said too much, or there is no git."""
     program = _program(folder)
     if program is None:
         return None
@@ -254,7 +256,7 @@ def ask(
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout if done.returncode == 0 and len(done.stdout) <= MOST_OUTPUT else None
+    return done.stdout if done.returncode in (0, no) and len(done.stdout) <= MOST_OUTPUT else None
 
 
 def ask_in_parts(folder: str, *words: str) -> Iterator[bytes]:

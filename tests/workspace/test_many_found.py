@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from sidecar.disk import git_head
 from sidecar.workspace.behind import disk_watch
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
+from tests.support.repositories import commit, with_git
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, play
 from tests.workspace.test_found_files import files
@@ -82,6 +84,32 @@ def test_all_are_listed_and_taken_back(tmp_path: Path, work: Callable[[Path], No
 
     editor = play(tmp_path, VSCODE, command(work, named), after=after, journal=SlowDisk(), custom=False)
     assert not [words for level, words in editor.shown if level == "warning"]
+
+
+def makes(path: Path) -> None:
+    path.with_suffix(".new").write_text("new\n")
+
+
+@with_git
+@pytest.mark.parametrize("work", [makes, changes, moves, Path.unlink])
+def test_git_is_not_started_for_each_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path], None]
+) -> None:
+    start(tmp_path)
+    commit(tmp_path)
+    ask, asked = git_head.ask, list[tuple[str, ...]]()
+
+    def counted(folder: str, *words: str, **more: Any) -> bytes | None:
+        asked.append(words)
+        return ask(folder, *words, **more)
+
+    monkeypatch.setattr(git_head, "ask", counted)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == MANY
+        assert len(asked) < MANY / 3
+
+    play(tmp_path, VSCODE, command(work), after=after, custom=False)
 
 
 @pytest.mark.parametrize("named", [0, MORE])

@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import NamedTuple
 
 from sidecar.core.file_state import FileState, link
 from sidecar.disk import Decoded, Stat, decode, git_head, line_ends
 from sidecar.disk.file_table import CRLF, SAME
 from sidecar.journal.turns import BYTES, FolderStart, PreImage
-from sidecar.workspace.behind.tree_notes import TreeNote
+from sidecar.workspace.behind.tree_notes import MAX_TEXTS, TreeNote
 
 LATE = "it changed before it could be noted"
 NOT_KEPT = "it was too large to keep, or too many files differed from the last commit"
@@ -56,6 +57,13 @@ class TreeStart:
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
     seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
     """What files were when they were last asked for; only of those that changed."""
+    _held: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """What the last commit holds of those that were asked for: git is started once for many, not each time that somebody asks for one."""
+    _room: int = MAX_TEXTS
+    """Bytes of these that may still be kept."""
+    _wanted: dict[str, None] = field(default_factory=dict[str, None])
+    """Names that are asked for, and nobody has asked git for yet."""
+    _asking: Lock = field(default_factory=Lock)
 
     @property
     def folder(self) -> str:
@@ -124,7 +132,22 @@ class TreeStart:
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
         """What the last commit holds of those of these files that are as in it, by name."""
         same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]
-        return {} if self.note.commit is None else git_head.contents_in(self.note.commit, same)
+        if self.note.commit is None:
+            return {}
+        self._wanted.update(dict.fromkeys(same))
+        with self._asking:  # whoever waits here finds what it wants asked for by then
+            if all(name in self._held for name in same):
+                return {name: self._held[name] for name in same}
+            wanted, self._wanted = self._wanted if self._room > 0 else {}, {}
+            asked = [name for name in {**wanted, **dict.fromkeys(same)} if name not in self._held]
+            found = git_head.contents_in(self.note.commit, asked)
+            for name, data in found.items():
+                if self._room >= len(data):
+                    self._room -= len(data)
+                    self._held[name] = data
+            return {
+                name: data for name in same if (data := found.get(name, self._held.get(name))) is not None
+            }
 
     def before(self, name: str, held: Mapping[str, bytes]) -> Before:
         """`held`: what the last commit holds of it."""

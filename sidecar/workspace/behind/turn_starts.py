@@ -114,6 +114,8 @@ class TurnStarts:
         """By session: its folders, as far as they are looked at."""
         self._unseen: dict[str, list[str]] = {}
         """By session: folders of trees in which nobody looks for what changes in the running turn."""
+        self._new: dict[str, set[str]] = {}
+        """By session: files (canonical) that are known not to have been there when the turn began, and not to be left out: git is asked once."""
 
     async def prepare(self, session: Session) -> None:
         """The session is being opened: its first turn then finds out less. Nothing is noted."""
@@ -229,7 +231,9 @@ class TurnStarts:
         """What is not as it was when the turn began."""
         await self.settled(session_id, LOOK_SECONDS)
         starts, tops = self._starts.get(session_id, []), self._tops.get(session_id, [])
-        return await anyio.to_thread.run_sync(self._changed, starts, tops) if starts else []
+        rows = await anyio.to_thread.run_sync(self._changed, starts, tops) if starts else []
+        self._new.setdefault(session_id, set()).update(row.path for row in rows if row.before == Before(None))
+        return rows
 
     async def before(self, session_id: str, path: str) -> Before | None:
         """What was under this name (canonical) when the turn began; None where nobody looked: in no folder of the session's, or ignored."""
@@ -240,8 +244,12 @@ class TurnStarts:
         start, name = found
         if start.has(name):
             return await anyio.to_thread.run_sync(lambda: start.before(name, start.held([name])))
-        left_out = await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name)
-        return None if left_out else Before(None)
+        new = self._new.setdefault(session_id, set())
+        if path not in new:
+            if await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name):
+                return None
+            new.add(path)
+        return Before(None)
 
     def is_large(self, session: Session) -> bool:
         """Whether nobody waits for looks at its folders."""
@@ -345,6 +353,7 @@ class TurnStarts:
         self._starts.clear()
         self._tops.clear()
         self._unseen.clear()
+        self._new.clear()
 
     def forget(self, session_id: str) -> None:
         look = self._under_way.pop(session_id, None)
@@ -353,6 +362,7 @@ class TurnStarts:
         self._starts.pop(session_id, None)
         self._tops.pop(session_id, None)
         self._unseen.pop(session_id, None)
+        self._new.pop(session_id, None)
 
     def _changed(self, starts: Sequence[TreeStart], tops: Sequence[str]) -> list[Changed]:
         found: dict[str, Changed] = {}
