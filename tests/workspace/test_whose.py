@@ -319,6 +319,36 @@ def test_what_the_user_brings_back_is_never_the_agents(tmp_path: Path, when: str
     play(tmp_path, VSCODE, script, after=after)
 
 
+def test_what_the_user_brings_back_in_a_later_turn_is_never_the_agents(tmp_path: Path) -> None:
+    """The removal was kept, and a command runs while the user restores the file: it is not the one that a command of this turn made."""
+    (tmp_path / "f.txt").write_text(BASE)
+    turns = 0
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        nonlocal turns
+        turns += 1
+        turn.says("execute", call=f"c{turns}")
+        tick()
+        if turns == 1:
+            (tmp_path / "f.txt").unlink()
+        else:
+            (tmp_path / "f.txt").write_text(BASE)
+            (tmp_path / "made.txt").write_text("made\n")
+        tick()
+        turn.says("execute", call=f"c{turns}", status="completed")
+        await asyncio.sleep(1)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        bench.workspace.review.keep(ALL)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(3)
+        assert [row["uri"].rpartition("/")[2] for row in rows(bench)] == ["made.txt"]
+        await reject_all(bench)
+        assert (tmp_path / "f.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 def test_a_turn_that_only_counts_lists_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 
