@@ -106,6 +106,37 @@ def test_is_listed_and_taken_back(tmp_path: Path, kind: Kind, custom: bool) -> N
     play(folder, VSCODE, script, after=after, custom=custom)
 
 
+@pytest.mark.parametrize("kind", [nested, a_submodule, two_deep, one_of_several])
+def test_its_commit_holds_its_files_and_its_git_says_what_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
+) -> None:
+    """Whatever is around it. Nothing can be kept beside the commits."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    within = folder / kind(folder, tmp_path)
+    commit(within, {".gitignore": b"*.log\n"})
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 0)
+    before = files(folder)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (within / "same.txt").write_bytes(b"other\n")
+        (within / "image").write_bytes(b"\0\2")
+        (within / "gone.txt").unlink()
+        (within / "build.log").write_bytes(b"log\n")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = bench.workspace.review.changes(Selector())
+        assert {os.path.basename(str(row["uri"])) for row in rows} == {"same.txt", "image", "gone.txt"}
+        result = await bench.workspace.review.reject(Selector(everything=True))
+        assert not result.impossible
+        (within / "build.log").unlink()
+        assert files(folder) == before
+
+    play(folder, VSCODE, script, after=after, custom=False)
+
+
 @pytest.mark.parametrize("kind", [nested, a_submodule])
 def test_a_repository_that_is_removed(tmp_path: Path, kind: Kind) -> None:
     """A submodule's objects are elsewhere. With a nested one they are gone, which is said of each file that only they held."""
