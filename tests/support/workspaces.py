@@ -8,6 +8,8 @@ import asyncio
 import builtins
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import Told
 from sidecar.core.text import Position, Range, Text
@@ -243,10 +246,8 @@ async def a_workspace(
     """Yields a workspace and ends all its tasks at the end."""
     parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
     assert not problems
-    matchers, problems = compile_matchers(
-        parsed.secret_patterns, parsed.protected_patterns, home=str(folder / "home")
-    )
-    assert not problems
+    matchers = _matchers(tuple(parsed.secret_patterns), tuple(parsed.protected_patterns))
+    matchers = replace(matchers, home=str(folder / "home"))
     async with anyio.create_task_group() as tasks:
         workspace = Workspace(
             parsed,
@@ -269,6 +270,14 @@ async def a_workspace(
         for session in list(workspace.state.sessions):
             await workspace.close_session(session.id)
         tasks.cancel_scope.cancel()
+
+
+@cache
+def _matchers(secret: tuple[str, ...], protected: tuple[str, ...]) -> Matchers:
+    """Compiled once: that takes as long as many a test."""
+    matchers, problems = compile_matchers(secret, protected, home="/")
+    assert not problems
+    return matchers
 
 
 class MemoryJournal:
