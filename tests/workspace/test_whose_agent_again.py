@@ -15,7 +15,7 @@ from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.between import Slow, both_are_rejected, either, empties
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
-from tests.workspace.test_whose import reject_all, runs, short
+from tests.workspace.test_whose import reject_all, rows, runs, short
 
 
 @either
@@ -212,3 +212,32 @@ def test_the_agent_writes_a_third_time_while_the_second_is_noted(tmp_path: Path)
         assert editor.text("a.txt") == BASE
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+
+
+@either
+def test_the_editor_takes_what_the_user_did_there_before_together_with_it(
+    tmp_path: Path, custom: bool
+) -> None:
+    """An edit in a shell between two turns, which somebody has looked at, and the editor had not taken yet."""
+    mine = BASE.replace("one", "edited in a shell")
+    turns = 0
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        nonlocal turns
+        turns += 1
+        await runs(turn, "a.txt", BASE if turns == 1 else mine.replace("four", "FOUR"), call=f"c{turns}")
+        editor.looks_at_disk()
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        tick()
+        (tmp_path / "a.txt").write_text(mine)
+        tick()
+        bench.workspace.files_changed([DocumentUri(bench.uri("a.txt"))])
+        await asyncio.sleep(0.1)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        assert [(row["turn"], row["oldText"], row["newText"]) for row in rows(bench)] == [(2, "four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == mine
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)

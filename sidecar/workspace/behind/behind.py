@@ -20,10 +20,11 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import same_lines
 from sidecar.core.kept import Kept
-from sidecar.core.ledger import Author, Hunk, ReviewThen
+from sidecar.core.ledger import Author, Hunk, Ledger, ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.shared import with_shared
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
 from sidecar.journal.entry import EntryState
@@ -42,6 +43,7 @@ from sidecar.workspace.behind.legs import (
     on_top,
     raw_before,
     taken_from,
+    user_steps,
     without,
 )
 from sidecar.workspace.behind.turn_starts import TurnStarts
@@ -261,6 +263,12 @@ class Behind:
             return None
         raw = without(diff(before, now.text), now, before)
         hunks = tracked.hunks_then.of(raw)
+        newest = tracked.hunks_then.newest
+        if hunks is None and newest is not None:
+            # The mirror never said that: the editor has taken it together with what is new. What led there is no agent's
+            ledger = Ledger(newest.hunks)
+            user_steps(ledger, str(newest.text), Text.of(raw))
+            hunks = ledger.hunks
         return None if hunks is None else (raw, hunks)
 
     def _passed(

@@ -92,5 +92,10 @@ class HunksThen:
                 return noted.hunks
         return None
 
+    @property
+    def newest(self) -> Noted | None:
+        """In which a change may belong."""
+        return self._noted[-1] if self._noted else None
+
     def __bool__(self) -> bool:
         return bool(self._noted)
