@@ -18,8 +18,9 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import without_gone
 from sidecar.core.text import Text
 
-Fate = Literal["open", "kept", "taken back", "takes back"]
-"""What became of a write. `takes back`: it took others back."""
+Fate = Literal["open", "kept", "taken back", "takes back", "perhaps made"]
+"""What became of a write. `takes back`: it took others back. `perhaps made`: through an editor, and nobody knows whether that did so; it was,
+and is under review, where the text, or what the next write found, is exactly what it was to lead to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     def as_there(other: str) -> Text:
         return Text.of(expand(normal(other), like.terminator))
 
+    writes = list(_known_whether_made(writes[: last + 1], text)) + list(writes[last + 1 :])
     ledger, now = Ledger(), as_there(writes[0].before or "")
     for write in _less_taken_back(writes, last):
         if write.whole and write.before is None and write.after:
@@ -94,6 +96,17 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     for picked in (one for write in writes[last + 1 :] for one in write.picked):
         _keep(ledger, now, picked, like.terminator)
     return list(ledger.hunks)
+
+
+def _known_whether_made(writes: Sequence[Told], text: str) -> Iterator[Told]:
+    """`text`: what was found after the last of these."""
+    found = [*(write.before for write in writes[1:]), text]
+    for write, then in zip(writes, found, strict=True):
+        if write.became == "perhaps made":
+            is_made = write.after is not None and then is not None and normal(then) == normal(write.after)
+            yield replace(write, became="open" if is_made else "kept")
+        else:
+            yield write
 
 
 def _less_taken_back(writes: Sequence[Told], last: int) -> Iterator[Told]:

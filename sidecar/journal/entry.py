@@ -88,6 +88,11 @@ class Recorded:
         """A short part of the id that identifies it, for people."""
         return self.id[-6:]
 
+    @property
+    def has_removed(self) -> bool:
+        """Whether it has removed the file, and that was not taken back."""
+        return not self.exists and self.state not in ("failed", "undone", "rejected")
+
 
 class Texts(NamedTuple):
     """The raw texts of a write; None if there was no file."""
@@ -123,7 +128,8 @@ def told(
     """A write as the file's review is told from. `picked`: what was kept one by one before the next; `took_back`: the writes that it took back; `whole`:
     it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
-    fates["unknown"] = "kept"  # it is under review nowhere: it may never have been made, or not by the agent
+    # On the disk, it may not be the agent's, and is under review nowhere
+    fates["unknown"] = "perhaps made" if entry.via == "editor" else "kept"
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     author = author_of(entry, created=not entry.existed)
     return Told(author, texts.before, texts.after, fate, whole, picked, took_back)

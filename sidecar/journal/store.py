@@ -262,9 +262,10 @@ class Store:
         return self._do(work)
 
     def gone(self, write: Recorded) -> list[Recorded]:
-        """The writes of its file before it that were taken back after it was made, newest first."""
+        """The writes of its file before it that were taken back after it was made, newest first. What was there before somebody removed it, and that stands,
+        was another file."""
         older = (one for one in self.entries(Selection(paths=(write.path,))) if one.id < write.id)
-        since = takewhile(lambda one: one.agent not in TAKES_BACK, older)
+        since = takewhile(lambda one: one.agent not in TAKES_BACK and not one.has_removed, older)
         return [one for one in since if one.path == write.path and one.state in ("undone", "rejected")]
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:

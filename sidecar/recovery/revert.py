@@ -100,8 +100,9 @@ def revert(
         for paths in _together(by_path):
             if stopped():
                 return
-            jobs = [_Job(store, path, by_path[path], session, dry_run) for path in paths]
-            having = [] if live is None else [(job, live) for job in jobs if job.is_open(live)]
+            open_in = {path: live for path in paths if live is not None and live.has_open(path)}
+            jobs = [_Job(store, path, by_path[path], session, dry_run, open_in.get(path)) for path in paths]
+            having = [(job, open_in[job.path]) for job in jobs if job.path in open_in]
             done = {job: job.through(having_it) for job, having_it in having if not job.is_whole()}
             done |= _side_by_side(store, threads, [job for job in jobs if job not in done])
             for job, having_it in having if not dry_run else ():
@@ -200,9 +201,17 @@ class _Job:
     """The revert of one file. `writes`: newest first."""
 
     def __init__(
-        self, store: Store, path: str, writes: Sequence[Recorded], session: str, dry_run: bool
+        self,
+        store: Store,
+        path: str,
+        writes: Sequence[Recorded],
+        session: str,
+        dry_run: bool,
+        live: Live | None,
     ) -> None:
+        """`live`: who has the file open."""
         self._store = store
+        self._live = live
         self._path = path
         self._writes = writes
         self._ids = {write.id for write in writes}
@@ -214,12 +223,9 @@ class _Job:
     def path(self) -> str:
         return self._path
 
-    def is_open(self, live: Live) -> bool:
-        return live.has_open(self._path)
-
     def is_whole(self) -> bool:
-        """Whether only the disk can say what is to be put back: no editor has modes, links or removed files. One that has the file open is brought
-        up to it afterwards."""
+        """Whether the disk is to say some of what is to be put back: no editor has modes, links or removed files. One that has the file open is brought
+        up to it."""
         return any(self._store.states(write.id) is not None for write in self._writes)
 
     def through(self, live: Live) -> Reverted:
@@ -241,7 +247,7 @@ class _Job:
         for whole, some in self._apart():
             self._writes = some
             try:
-                done.append((yield from (self._whole() if whole else self._text())))
+                done.append((yield from self._these(whole, on_disk=any(map(_is_done, done)))))
             except JournalFailed as failed:
                 done.append(self._done(Outcome.STANDS, str(failed)))
             if done[-1].outcome.is_failure or self._dry_run:
@@ -253,14 +259,23 @@ class _Job:
             self._prune()  # whoever removed the file may have left its folders, or was ended before
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
-        if any(one.outcome is Outcome.PUT_BACK for one in done) and not self._dry_run:
+        if any(one.outcome in (Outcome.PUT_BACK, Outcome.REMOVED) for one in done) and not self._dry_run:
             self._comes_back()
         return replace(_altogether(done), writes=tuple(write.id for write in every))
+
+    def _these(self, whole: bool, *, on_disk: bool) -> _Steps[Reverted]:
+        """An editor that has the file open may have something of its text that was never saved. `on_disk`: something of the file was taken back there before."""
+        done = yield from (self._whole() if whole else self._text())
+        if whole or self._live is None or self._dry_run or done.outcome is not Outcome.ALREADY:
+            return done
+        if on_disk:
+            self._live.look(self._path)
+        return self.through(self._live)
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
         """The writes that are taken back together, and whether as a whole. What was written before somebody else removed the file, and it was made
         anew, is another file's: that removal comes back in between."""
-        removals = [one.id for one in self._every if _has_removed(one)]
+        removals = [one.id for one in self._every if one.has_removed]
         some: list[Recorded] = []
         was_whole = False
         for write in self._writes:
@@ -318,7 +333,8 @@ class _Job:
         return self._done(done)
 
     def _comes_back(self) -> None:
-        """What others had written before, and these writes had taken out, is in the file again, and under review."""
+        """What others had written before, and these writes had taken out, is in the file again, and under review; so is that others had removed the
+        file before: a sidecar finds that in the journal where the review of a file that is gone has no hunks."""
         open_ones = [
             one
             for one in self._every
@@ -326,10 +342,13 @@ class _Job:
         ]
         if not open_ones or self._store.load_ledger(from_path(self._path)) is not None:
             return
-        now = text_of(self._now())
+        state = self._now()
+        now = text_of(state)
         hunks = None if now is None else retold(self._store.told(self._path), now)
         if now is not None and hunks:
             self._store.save_ledger(from_path(self._path), now, to_json(hunks))
+        elif state is None and open_ones[0].has_removed:
+            self._store.save_ledger(from_path(self._path), "", to_json(()))
 
     def _now(self) -> FileState | None:
         root = files.folder_of(self._writes[0].root, self._path)
@@ -395,7 +414,7 @@ class _Job:
     def _is_removed_since(self, removal: Recorded) -> bool:
         """Whether somebody else has removed the file after that, so that it is for whoever takes that back to bring it back."""
         later = (one for one in self._every if one.id > removal.id and one.id not in self._ids)
-        return any(_has_removed(one) and one.agent not in TAKES_BACK for one in later)
+        return any(one.has_removed and one.agent not in TAKES_BACK for one in later)
 
     def _is_back(self, removal: Recorded) -> bool:
         """Whether the file was there again when it was next written, whoever had brought it back: then that removal is not in force any more."""
@@ -531,9 +550,8 @@ class _Job:
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
 
 
-def _has_removed(write: Recorded) -> bool:
-    """Whether it has removed the file, and that was not taken back."""
-    return not write.exists and write.state not in ("failed", "undone", "rejected")
+def _is_done(one: Reverted) -> bool:
+    return one.outcome is not Outcome.ALREADY and not one.outcome.is_failure
 
 
 def _is_another_file(older: Recorded, newer: Recorded, removals: Sequence[str]) -> bool:

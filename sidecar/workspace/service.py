@@ -274,8 +274,7 @@ class Workspace:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
         gone = await self._keeper.restore_all(self._opening.folders)
         await self.review.files.restore(self._opening.folders)
-        for path, undone in gone:
-            await self.review.files.removed_again(path, undone)
+        await self.review.closed_files.removed_again(gone)
 
     async def reviews_stored(self) -> None:
         """Until the journal has what is under review."""

@@ -155,17 +155,19 @@ async def test_the_sidecar_was_ended_right_after_it_brought_something_back(
         assert editor.text("a.txt") == mine(BASE)
 
 
+@pytest.mark.parametrize("state", ["done", "unknown"])
 @pytest.mark.parametrize("is_unsaved", [False, True])
 async def test_the_sidecar_was_ended_right_after_an_agents_write(
-    tmp_path: Path, journal: Path, is_unsaved: bool
+    tmp_path: Path, journal: Path, is_unsaved: bool, state: EntryState
 ) -> None:
-    """Nothing is stored of its review yet, and the editor has kept it unsaved. (What is saved is found in the file when the turn is settled.)"""
+    """Nothing is stored of its review yet, and the editor has kept it unsaved. (What is saved is found in the file when the turn is settled.) "unknown": the
+    sidecar did not hear that the editor had made it."""
     folder = tmp_path.resolve()
     path = folder / "a.txt"
     path.write_text(BASE if is_unsaved else FIRST)
     with Store(journal) as store:
         write = entry(BASE, FIRST, str(path), root=str(folder), session="first", via="editor")
-        store.finish(store.begin(write), "done")
+        store.finish(store.begin(write), state)
     editor = FakeEditor(VSCODE, folder)
     async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
@@ -480,6 +482,34 @@ async def test_a_file_that_was_made_anew_as_it_was_before_agents_changed_it(
             return
         await taken_back(bench)
     assert path.read_text() == FIRST
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_file_that_was_made_anew_so_that_nothing_was_left_to_review(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """Or the user had brought it back as it was, while an agent's command ran. That it was removed is under review again all the same."""
+    path = tmp_path.resolve() / "a.txt"
+    with Store(journal) as store:
+        states = (FileState(FIRST.encode(), 0o644), None)
+        more = {"root": str(path.parent), "session": "other"}
+        edit = store.begin(entry(BASE, FIRST, str(path), **more))
+        gone = store.begin(entry(FIRST, None, str(path), states=states, **more))
+        anew = store.begin(entry(None, BASE, str(path), root=str(path.parent), session="second"))
+        store.finish_all([edit, gone, anew], "done")
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        if not restarted:
+            await bench.workspace.restore_reviews()
+        revert_second(journal, path, "other")
+        assert not path.exists()
+        if restarted:
+            await bench.workspace.restore_reviews()
+        await taken_back(bench)
+        await bench.workspace.reviews_stored()
+    assert path.read_text() == BASE, "what had been changed in it before goes with it"
+    with Store(journal) as store:
+        assert not store.ledger_uris()
 
 
 async def moves(bench: Bench, journal: Path, path: Path, new: Path) -> None:

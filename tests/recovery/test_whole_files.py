@@ -373,3 +373,28 @@ def test_a_removal_is_over_where_the_file_was_back_when_it_was_written_next(
         assert result.outcome is Outcome.PUT_BACK
         assert path.read_text() == base.replace("two", "typed")
         assert {one.state for one in store.entries() if one.agent == "agent"} == {"undone"}
+
+
+def test_an_earlier_removal_that_is_taken_back_brings_nothing_back_where_another_one_stands(
+    tmp_path: Path, journal: Path
+) -> None:
+    """The user had brought the file back in between, and changed it."""
+    path = tmp_path.resolve() / "a.txt"
+    with Store(journal) as store:
+
+        def written(before: str | None, after: str | None, session: str, state: Any = "done") -> str:
+            states = (
+                None if after is not None or before is None else (FileState(before.encode(), 0o644), None)
+            )
+            one = entry(before, after, str(path), root=str(path.parent), session=session, states=states)
+            store.finish(name := store.begin(one), state)
+            return name
+
+        written("agent\n", None, "one", "undone")
+        removal = written("mine\n", None, "other")
+        anew = written(None, "anew\n", "one")
+        path.write_text("anew\n")
+        for name, text in ((anew, None), (removal, "mine\n")):
+            (done,) = revert(store, store.entries(Selection(ids=(name,))), "r-1")
+            assert not done.outcome.is_failure
+            assert (path.read_text() if path.exists() else None) == text

@@ -187,6 +187,41 @@ def test_what_is_taken_back_beneath_later_work_does_not_come_back_when_that_goes
     beside(folder, editor, works, then)
 
 
+@pytest.mark.parametrize("extension", [True, False])
+def test_what_is_unsaved_is_taken_back_in_the_editor_also_where_the_file_was_removed_before(
+    tmp_path: Path, extension: bool
+) -> None:
+    """The agent had removed the file, and the user brought it back. What the agent sent then, the editor has not saved."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    removes = commands(path, None)
+
+    async def works(turn: Turn) -> None:
+        if path.exists() and editor.uri("a.txt") not in editor.model.documents:
+            return await removes(turn)
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        editor.closes("a.txt")
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        path.write_text(BASE)
+        await asyncio.sleep(15)
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        assert editor.text("a.txt") == CHANGED
+        assert not (await command_line.revert_beside(bench.workspace, "--session", bench.session)).refused
+        editor.sees_on_disk("a.txt")
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == path.read_text() == BASE
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
 def beside(
     folder: Path,
     editor: FakeEditor,

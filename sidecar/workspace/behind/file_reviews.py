@@ -21,6 +21,7 @@ from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.retold import retold
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk.states import less_gone, text_of
 from sidecar.journal.entry import author_of
@@ -160,6 +161,11 @@ class FileReviews:
         """The row that says that the file was removed."""
         return next((c for c in self if c.path == path and c.after is None), None)
 
+    def was_removed(self, path: str) -> bool:
+        """Whether it is under review that an agent removed the file, or moved it."""
+        gone = (c for c in self if c.moved_from == path or (c.path == path and c.after is None))
+        return any(not change.author.unknown for change in gone)
+
     def turns_over(self) -> None:
         self._now.clear()
         self._began_as.clear()
@@ -208,7 +214,18 @@ class FileReviews:
             entry, before = found
             if less_gone(before, await self._journal.gone_before(entry.id), gone) is None:
                 continue  # what it removed is taken back, too
+            await self._remember(gone, before)
             self.enter(gone, before, None, author_of(entry, created=False))
+
+    async def _remember(self, path: str, before: FileState) -> None:
+        """What agents had changed in a text that is gone with its file comes back with it, and is under review then."""
+        uri, text = from_path(path), text_of(before)
+        known = self._state.ledgers.get(uri)
+        if text is None or (known is not None and (known.is_gone or known.ledger.hunks)):
+            return
+        hunks = retold(await self._journal.told(path), text)
+        if hunks:
+            self._state.ledgers.restore(uri, text, hunks).gone()
 
     async def look_at_old_names(self) -> None:
         """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes

@@ -21,7 +21,7 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.aside import aside
@@ -168,7 +168,7 @@ class Keeper:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
         back. → what the command line has taken back of it."""
         kept = await self._kept(uri)
-        if kept is None:
+        if kept is None or not kept.hunks:  # but that somebody had removed it, perhaps
             return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
         reviewed.taken_back(kept.undone)
@@ -183,6 +183,13 @@ class Keeper:
             await self._store_one(restored)
             await self._journal.forget_ledger(uri)
         return [write for write in writes(kept.hunks) if write in kept.undone]
+
+    async def found_out(self, paths: Sequence[str]) -> None:
+        """That these files are gone is under review now, where that is all there was."""
+        for uri in map(from_path, paths):
+            kept = await self._kept(uri)
+            if kept is not None and not kept.hunks:
+                await self._journal.forget_ledger(uri)
 
     async def stored(self) -> None:
         """Until the journal has everything that moved."""

@@ -48,7 +48,7 @@ class ClosedFiles:
         only those of which the file is gone or was, or the command line has taken something back; what else changed in a file is seen when it is
         rejected. What the command line has brought back is under review, too."""
         if only is None and not any(session.running for session in self._state.sessions):
-            await self._keeper.restore_all(self._folders())
+            await self.removed_again(await self._keeper.restore_all(self._folders()))
         checked = [
             (reviewed, path)
             for reviewed in self._state.ledgers
@@ -70,6 +70,14 @@ class ClosedFiles:
                 await self._look(reviewed, path, undone)
         known = {reviewed.uri for reviewed in self._state.ledgers}
         self._seen = {uri: seen for uri, seen in self._seen.items() if uri in known}
+
+    async def removed_again(self, gone: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Files with something under review that are gone, and what the command line has taken back in each (writes, the journal's ids)."""
+        for path, undone in gone:
+            await self._files.removed_again(path, undone)
+        if gone:
+            await self._files.stored()
+            await self._keeper.found_out([path for path, _ in gone])
 
     async def _look(self, reviewed: Reviewed, path: str, undone: Container[str]) -> None:
         state = self._state
