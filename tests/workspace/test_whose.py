@@ -349,6 +349,35 @@ def test_what_the_user_brings_back_in_a_later_turn_is_never_the_agents(tmp_path:
     play(tmp_path, VSCODE, script, after=after)
 
 
+def test_what_an_agent_removes_and_brings_back_as_it_was_long_before(tmp_path: Path) -> None:
+    """With `git checkout f`, say: what the user had done in the file since then comes back when everything is rejected."""
+    path = tmp_path / "f.txt"
+    path.write_text(BASE)
+    mine = CHANGED.replace("one", "mine")
+    turns = 0
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        nonlocal turns
+        turns += 1
+        for call, text in enumerate([CHANGED] if turns == 1 else [None, BASE]):
+            turn.says("execute", call=f"c{turns}.{call}")
+            tick()
+            path.unlink() if text is None else path.write_text(text)
+            tick()
+            turn.says("execute", call=f"c{turns}.{call}", status="completed")
+            await asyncio.sleep(1)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        path.write_text(mine)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        await reject_all(bench)
+        assert path.read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, after=after, custom=False)
+
+
 def test_a_turn_that_only_counts_lists_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 

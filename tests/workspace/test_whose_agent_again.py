@@ -241,3 +241,27 @@ def test_the_editor_takes_what_the_user_did_there_before_together_with_it(
         assert editor.text("a.txt") == mine
 
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@either
+def test_the_file_says_again_what_it_said_when_the_document_was_opened(tmp_path: Path, custom: bool) -> None:
+    """That was not saved from the document: another agent has put it back there."""
+    turns = 0
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        nonlocal turns
+        turns += 1
+        await runs(turn, "a.txt", CHANGED if turns == 1 else BASE, call=f"c{turns}")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == CHANGED
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(await bench.another_session(), [])[2]
+        await asyncio.sleep(15)
+        assert editor.text("a.txt") == BASE
+        editor.closes("a.txt")
+        await asyncio.sleep(1)
+        assert rows(bench) == []
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)

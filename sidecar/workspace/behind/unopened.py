@@ -263,7 +263,8 @@ class Unopened:
         if then.text is None:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
         start = await self._known.at_start(uri, path, exact=line_ends)
-        parts = await self._whose.parts(uri, path, before, compared, at, start)
+        was_removed = self._files.was_removed(path)
+        parts = await self._whose.parts(uri, path, before, compared, at, start, was_removed=was_removed)
         self._accounts.says(uri, now, exact=True, at=at)
         gone = came = self._files.came(path)
         if not parts:

@@ -1,7 +1,8 @@
 """Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
 
 1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
-   removed and is back with a text that it had before an agent changed it. That there is no file, as when the turn began, is nobody's change only
+   removed and is back with a text that it had before an agent changed it, unless an agent's act ran that may have brought it back, and the removal is
+   under review: rejecting both then leads to what was there before that. That there is no file, as when the turn began, is nobody's change only
    where an agent made all of what is gone, or nobody is known to have made or removed it: else somebody's work went with it (unopened.py). A
    text with which the user closed the file is the user's: a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
@@ -48,11 +49,19 @@ class Whose:
         self._journal = journal
 
     async def parts(
-        self, uri: DocumentUri, path: str, before: str | None, after: str | None, at: int, start: Known | None
+        self,
+        uri: DocumentUri,
+        path: str,
+        before: str | None,
+        after: str | None,
+        at: int,
+        start: Known | None,
+        *,
+        was_removed: bool = False,
     ) -> list[Part]:
         """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
 
-        `start`: what the file said when the turn began, where that is known, and counts."""
+        `start`: what the file said when the turn began, where that is known, and counts; `was_removed`: by an agent, which is under review."""
         if not self._evidence.is_acting():
             return []
         if start is not None and start.text == after:
@@ -61,7 +70,9 @@ class Whose:
             return []
         if await self._journal.put_back(path, after):
             return []
-        if before is None and after is not None and await self._journal.held(path, after):
+        whose = self._evidence.whose(uri, path, at, at)
+        is_decided = whose is None or not was_removed
+        if before is None and after is not None and is_decided and await self._journal.held(path, after):
             return []
         found: list[Part] = []
         if after is not None and (told := self._evidence.explained(uri, before, after)) is not None:
@@ -69,7 +80,6 @@ class Whose:
             found.append(Part(text, session, call))
             if text == after:
                 return found
-        whose = self._evidence.whose(uri, path, at, at)
         if whose is not None:
             return [Part(after, *whose)]
         if self._evidence.during(path) is not None:

@@ -43,7 +43,7 @@ class SaveHistory:
         self._told_first: int | None = None
         """The same, when the first one was told of those that were since the disk was last found to hold one of the texts."""
         self._outside = 0
-        """The newest text when the disk was last found to hold none of the texts: those before it are not there any more but by a save."""
+        """The newest text when the disk was last found to hold none of the texts: that and those before it are not there any more but by a save."""
         self._users = 0
         """The newest text that an edit of the user's led to."""
         self._telling = anyio.Event()
@@ -143,8 +143,8 @@ class SaveHistory:
             return None
         if self._told is not None and number <= self._told:
             return number, "saved"
-        if number < self._outside:
-            number = self._past.find(disk, unended=unended, since=self._outside)
+        if number <= self._outside and number != self._past.newest:
+            number = self._past.find(disk, unended=unended, since=self._outside + 1)
             if number is None:
                 return None
         return number, "now" if number == self._past.newest else "typed since"
