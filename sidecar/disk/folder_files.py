@@ -24,7 +24,7 @@ MAX_TREES = 200
 MAX_FILES_WITHOUT_GIT = 100_000
 MAX_FOLDERS_WITHOUT_GIT = 50_000
 """Folders take time too, even empty ones."""
-COUNTED = 1_000
+COUNTED = 250
 """Files after which it is told how many there are, as they are found."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
 """Folders that are not walked where git does not say what to ignore. Hidden folders are not walked either."""

@@ -36,10 +36,14 @@ from tests.turns.doors import quick_folder
 from tests.turns.journals import Fuse, KilledStore, SlowJournal
 from tests.turns.scene import LINES, Report
 from tests.turns.users_acts import UsersActs
-from tests.turns.world import World
+from tests.turns.world import World, entries
 
 ROUNDS = 4
 """How often the command line is asked to take back all sessions: what it refuses, because another's work is on top, the next round takes back."""
+
+
+FEW = 200
+"""Files of a folder of which the prompt waits until they are noted. In a larger one the agent thinks before it does anything."""
 
 
 class Left(NamedTuple):
@@ -371,6 +375,8 @@ class _Turn(AgentsActs, UsersActs):
         self.say(f"acp-sidecar revert {' '.join(words)} was{'' if was else ' not'} killed")
 
     async def _work(self, session: str) -> None:
+        if len(entries(self.folder)) > FEW:
+            await asyncio.sleep(1)
         for _ in range(self.random.randrange(1, 5)):
             await self._act(session)
             await asyncio.sleep(self.random.choice([0, 0.1, 1, 4]))

@@ -53,9 +53,10 @@ def modes(path: Path) -> None:
 def command(
     work: Callable[[Path], None], named: int = 0, *, ends: bool = True, count: int = MANY
 ) -> Callable[[Turn, FakeEditor], Any]:
-    """`ends`: the agent says when it is over, and what has changed is seen then."""
+    """`ends`: the agent says when it is over, and what has changed is seen then. The folder may be a large one, at which nobody waits for the look."""
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
+        await asyncio.sleep(1)
         for first in range(0, named, 30):
             turn.says("execute", *(f"{i}.txt" for i in range(first, min(first + 30, named))))
         turn.says("execute")

@@ -20,8 +20,8 @@ from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
 
 log = logging.getLogger(__name__)
 
-LARGE = 1_000
-"""Files of a folder from which on nobody waits for a look at it: one at fewer takes some hundredths of a second."""
+LARGE = 250
+"""Files of a folder from which on nobody waits for a look at it: one at fewer takes about a hundredth of a second of processor."""
 GATHER_SECONDS = 0.005
 """How long a look waits for others who want it."""
 GATHER_LARGE_SECONDS = 0.05
