@@ -422,6 +422,15 @@ class _Job:
         newer = next(later, None)
         return newer is not None and newer.existed
 
+    def _is_removed_with_others_work(self) -> bool:
+        """Whether others have changed the file since, and it was removed then: what these writes made comes back with that."""
+        later = [one for one in self._every if one.id > self._writes[0].id and one.id not in self._ids]
+        standing = [
+            one for one in later if one.agent not in TAKES_BACK and one.state in ("done", "unknown", "kept")
+        ]
+        removals = [one.id for one in standing if one.has_removed]
+        return any(one.existed and one.exists and one.id < max(removals, default="") for one in standing)
+
     def _is_emptied(self, texts: Sequence[Texts], now: Decoded | None) -> bool:
         """Whether nothing is left of a file that was made, because a rejection was ended before it removed it."""
         made = texts[-1].before is None and now is not None and not now.text
@@ -480,6 +489,8 @@ class _Job:
         elif isinstance(found, Refusal):
             return self._done(Outcome.STANDS, found.message)
         match take_back(None if now is None else now.text, texts):
+            case Already() if now is None and self._is_removed_with_others_work():
+                return self._done(Outcome.STANDS, "it was removed since")
             case Already():
                 return self._done(Outcome.ALREADY)
             case Clash(places):

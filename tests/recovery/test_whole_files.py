@@ -398,3 +398,27 @@ def test_an_earlier_removal_that_is_taken_back_brings_nothing_back_where_another
             (done,) = revert(store, store.entries(Selection(ids=(name,))), "r-1")
             assert not done.outcome.is_failure
             assert (path.read_text() if path.exists() else None) == text
+
+
+def test_a_file_that_another_worked_in_and_removed_is_taken_back_after_that(
+    tmp_path: Path, journal: Path
+) -> None:
+    """Though it is gone: it comes back with the other's removal."""
+    path = tmp_path.resolve() / "a.txt"
+    with Store(journal) as store:
+        more = {"root": str(path.parent)}
+        made = store.begin(entry(None, "one\ntwo\n", str(path), session="one", **more))
+        edit = store.begin(entry("one\ntwo\n", "one\nTWO\n", str(path), session="other", **more))
+        states = (FileState(b"one\nTWO\n", 0o644), None)
+        gone = store.begin(entry("one\nTWO\n", None, str(path), session="other", states=states, **more))
+        store.finish_all([made, edit, gone], "done")
+
+        def taken_back(session: str) -> Outcome:
+            (done,) = revert(store, store.entries(Selection(session=session)), "r-1")
+            return done.outcome
+
+        assert taken_back("one") is Outcome.STANDS
+        assert not taken_back("other").is_failure
+        assert path.read_text() == "one\ntwo\n"
+        assert taken_back("one") is Outcome.REMOVED
+    assert not path.exists()
