@@ -512,6 +512,19 @@ async def test_a_file_that_was_made_anew_so_that_nothing_was_left_to_review(
         assert not store.ledger_uris()
 
 
+async def test_what_comes_back_is_rejected_though_nobody_has_listed_it(tmp_path: Path, journal: Path) -> None:
+    """The second agent had put right what the first one did, while the sidecar ran: nothing was left to review."""
+    path = tmp_path.resolve() / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        await written(bench, BASE)
+        assert not await bench.workspace.review.listed(Selector())
+        revert_second(journal, path, bench.session)
+        assert path.read_text() == FIRST
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == BASE
+
+
 async def moves(bench: Bench, journal: Path, path: Path, new: Path) -> None:
     """The session's agent does that, as its next turn."""
     path.rename(new)

@@ -45,8 +45,8 @@ class ClosedFiles:
 
     async def look(self, only: Collection[DocumentUri] | None = None, *, which_moved: bool = False) -> None:
         """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such. `which_moved`:
-        only those of which the file is gone or was, or the command line has taken something back; what else changed in a file is seen when it is
-        rejected. What the command line has brought back is under review, too."""
+        only those of which the file is gone or was, or nothing is under review in it, or the command line has taken something of that back; what else
+        changed in a file is seen when it is rejected. What the command line has brought back is under review, too."""
         if only is None and not any(session.running for session in self._state.sessions):
             await self.removed_again(await self._keeper.restore_all(self._folders()))
         checked = [
@@ -61,7 +61,8 @@ class ClosedFiles:
         under_review = [write for reviewed, _ in checked for write in writes(reviewed.ledger.hunks)]
         undone = await self._journal.undone(under_review)
         for reviewed, path in checked:
-            moved = reviewed.is_gone or any(write in undone for write in writes(reviewed.ledger.hunks))
+            hunks = reviewed.ledger.hunks
+            moved = reviewed.is_gone or not hunks or any(write in undone for write in writes(hunks))
             if which_moved and not moved and self._state.storage.stat(path) is not None:
                 continue
             if any(session.running for session in self._state.sessions):
