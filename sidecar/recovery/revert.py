@@ -259,7 +259,7 @@ class _Job:
             self._prune()  # whoever removed the file may have left its folders, or was ended before
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
-        if any(one.outcome in (Outcome.PUT_BACK, Outcome.REMOVED) for one in done) and not self._dry_run:
+        if any(map(_is_done, done)) and not self._dry_run:
             self._comes_back()
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 

@@ -625,3 +625,26 @@ async def test_a_file_that_is_gone_does_not_come_back_once_it_was_taken_back_tha
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
         assert not await bench.workspace.review.listed(Selector())
     assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_comes_back_with_a_file_that_another_had_removed(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """The user had worked in it, too, so that the command line cannot take the rest back."""
+    path = tmp_path.resolve() / "a.txt"
+    with Store(journal) as store:
+        more = {"root": str(path.parent)}
+        edit = store.begin(entry(BASE, FIRST, str(path), session="other", **more))
+        states = (FileState(mine(FIRST).encode(), 0o644), None)
+        gone = store.begin(entry(mine(FIRST), None, str(path), session="second", states=states, **more))
+        store.finish_all([edit, gone], "done")
+    async with on_the_journal(path.parent, journal) as bench:
+        if not restarted:
+            await bench.workspace.restore_reviews()
+        revert_second(journal, path, "other")
+        assert path.read_text() == mine(FIRST)
+        if restarted:
+            await bench.workspace.restore_reviews()
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == mine(BASE)
