@@ -265,3 +265,37 @@ def test_the_file_says_again_what_it_said_when_the_document_was_opened(tmp_path:
         assert rows(bench) == []
 
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@either
+@pytest.mark.parametrize("emptied", [False, True])
+def test_the_user_saves_on_top_of_the_first_and_the_agent_writes_again_in_that_moment(
+    tmp_path: Path, custom: bool, emptied: bool
+) -> None:
+    """Nobody has seen what was saved, nor counted what the editor had taken before."""
+    mine = CHANGED.replace("one", "mine")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        if emptied:
+            (tmp_path / "a.txt").write_text("")
+            editor.looks_at_disk()
+            await asyncio.sleep(0.3)
+            tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        editor.looks_at_disk()
+        tick()
+        await asyncio.sleep(0.25)
+        turn.says("execute", status="completed")
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        tick()
+        await runs(turn, "a.txt", mine.replace("two", "TWO"), call="c2")
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)

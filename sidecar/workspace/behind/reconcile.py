@@ -299,6 +299,12 @@ class Reconciler:
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._is_emptied(tracked)
             return
+        if explained is None and on_disk.text is not None and behind is not None and tracked.said is not None:
+            save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
+            if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved
+                await behind.saved_over(tracked, path, save, changed_at(on_disk.stat) - 1)
+                if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
+                    return
         emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
         self._emptied.discard(tracked.document.uri)
         tracked.on_disk(on_disk.text, on_disk.stat)

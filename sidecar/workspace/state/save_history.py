@@ -165,11 +165,15 @@ class SaveHistory:
     def base(self, disk: str, known: str | None) -> str | None:
         """What a change from outside, which led to `disk`, was made of; all in the compared form. `known`: what the disk was last found to
         say. A save was told since and nobody saw its bytes: of the texts that it may have saved, that is the closest one."""
-        told, self._told = self._told, None
-        self._outside = self._past.newest
-        if told is None or known is None:
+        base = self.base_now(disk, known)
+        self._told, self._outside = None, self._past.newest
+        return base
+
+    def base_now(self, disk: str, known: str | None) -> str | None:
+        """The same, as long as it is not known that the disk says `disk`."""
+        if self._told is None or known is None:
             return known
-        return _closest([*self._saveable(told), known], disk)
+        return _closest([*self._saveable(self._told), known], disk)
 
     def put_there(self) -> None:
         """Somebody else wrote the file, or removed it: what it says is none of the document's saves, though the document may have said that."""
