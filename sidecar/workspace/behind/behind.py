@@ -43,7 +43,6 @@ from sidecar.workspace.behind.legs import (
     on_top,
     raw_before,
     taken_from,
-    user_steps,
     without,
 )
 from sidecar.workspace.behind.turn_starts import TurnStarts
@@ -267,7 +266,7 @@ class Behind:
         if hunks is None and newest is not None:
             # The mirror never said that: the editor has taken it together with what is new. What led there is no agent's
             ledger = Ledger(newest.hunks)
-            user_steps(ledger, str(newest.text), Text.of(raw))
+            ledger.user_led(newest.text, Text.of(raw))
             hunks = ledger.hunks
         return None if hunks is None else (raw, hunks)
 
