@@ -212,3 +212,21 @@ class ChunkIndex:
 def _tree(values: list[int]) -> list[int]:
     sums = [0, *accumulate(values)]
     return [0, *(sums[at] - sums[at & (at - 1)] for at in range(1, len(sums)))]
+
+
+def line_end(chunk: str, start: int, limit: int) -> int:
+    """The offset of the first terminator in chunk[start:limit], or -1."""
+    newline = chunk.find("\n", start, limit)
+    carriage = chunk.find("\r", start, limit if newline < 0 else newline)
+    return newline if carriage < 0 else carriage
+
+
+def terminators_gained(old: str, start: int, end: int, new: str) -> int:
+    """How many more terminators there are when old[start:end] becomes `new`, 0 < start, end < len(old)."""
+    before = old[start - 1]
+    removed = old[start:end]
+    if before != "\r" and "\n" not in new and "\r" not in new and "\n" not in removed and "\r" not in removed:
+        return 0
+    # One character on either side: a `\r\n` may be made or broken there.
+    after = old[end]
+    return terminators(before + new + after) - terminators(before + removed + after)

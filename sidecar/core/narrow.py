@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import TypeAlias, cast, overload
 
+from sidecar.core.chunks import common_prefix, common_suffix
+
 FROM = 1024 * 1024
 """Code points of a text whose chunks are kept so, at least: in a smaller one they are not worth the time."""
 
@@ -193,3 +195,27 @@ def _decoded(kept: bytes) -> str:
         return kept.decode()  # likewise
     except UnicodeDecodeError:
         return kept.decode("utf-8", "surrogatepass")
+
+
+def difference(chunks: Chunks, length: int, new: str) -> tuple[int, int]:
+    """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
+    start = 0
+    for chunk in chunks:
+        if not new.startswith(chunk, start):
+            start += common_prefix(chunk, new[start : start + len(chunk)])
+            break
+        start += len(chunk)
+    if start and new[start - 1] == "\r":
+        start -= 1
+    same = 0
+    most = min(length, len(new)) - start
+    for chunk in reversed(chunks):
+        if same + len(chunk) > most or not new.endswith(chunk, 0, len(new) - same):
+            rest = most - same
+            tail = new[max(0, len(new) - same - len(chunk)) : len(new) - same]
+            same += min(rest, common_suffix(chunk, tail))
+            break
+        same += len(chunk)
+    if same and new[len(new) - same] == "\n":
+        same -= 1
+    return start, length - same

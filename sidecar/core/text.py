@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 from weakref import ref
 
@@ -27,20 +26,22 @@ from sidecar.core.chunks import (
     MINIMUM,
     ChunkIndex,
     after_terminator,
-    common_prefix,
-    common_suffix,
     divide,
     divide_between,
     divided,
+    line_end,
     same_pieces,
     terminators,
+    terminators_gained,
 )
+from sidecar.core.json_escape import json_escape
 from sidecar.core.lineends import fold
 from sidecar.core.narrow import (
     Chunks,
     Kept,
     Narrow,
     as_kept,
+    difference,
     has_return,
     joined,
     put_together,
@@ -51,7 +52,7 @@ from sidecar.core.narrow import (
     unlike,
     utf_8,
 )
-from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
+from sidecar.core.units import Encoding, halves, is_high, is_low, join_surrogates, points_of, units_of
 
 __all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget", "sharing"]
 
@@ -228,7 +229,7 @@ class Text:
         chunk = self._chunks[number]
         limit = start + units
         # No code point is less than one unit, so what lies beyond `limit` does not matter.
-        end = _line_end(chunk, start, limit)
+        end = line_end(chunk, start, limit)
         if end < 0:
             if limit > len(chunk) and number + 1 < len(self._chunks):
                 return self._offset_in_long_line(line, units, encoding)
@@ -292,7 +293,7 @@ class Text:
     def json_pieces(self) -> list[bytes]:
         """The same in pieces, not joined."""
         known = self._json or [None] * len(self._chunks)
-        escaped = [old or _json_escape(chunk) for old, chunk in zip(known, self._chunks, strict=True)]
+        escaped = [old or json_escape(chunk) for old, chunk in zip(known, self._chunks, strict=True)]
         self._json = [*escaped]
         return escaped
 
@@ -375,7 +376,7 @@ class Text:
         number, start, before, passed = self._way_into(line, encoding, units, len(self._chunks))
         while True:
             chunk = self._chunks[number]
-            end = _line_end(chunk, start, len(chunk))
+            end = line_end(chunk, start, len(chunk))
             piece = chunk[start:] if end < 0 else chunk[start:end]
             size = units_of(piece, encoding)
             if units <= passed + size or end >= 0 or number + 1 == len(self._chunks):
@@ -443,7 +444,7 @@ class Text:
         size = len(old) + gained
         if start > 0 and end < len(old) and size <= MAXIMUM and (size >= MINIMUM or len(chunks) == 1):
             chunks[number] = f"{old[:start]}{new}{old[end:]}"
-            self._changed(number, _terminators_gained(old, start, end, new), gained, new)
+            self._changed(number, terminators_gained(old, start, end, new), gained, new)
             # The line last asked for stays known unless something before it changes or the `\r` before it gets a `\n`.
             if line_start >= start and (line_start > start or old[start - 1] == "\r"):
                 self._near = _FIRST_LINE
@@ -639,7 +640,7 @@ class Rope:
         return Edit(start, end, new)
 
     def _replace(self, new: str) -> Edit:
-        start, end = _difference(self._text._chunks, len(self._text), new)
+        start, end = difference(self._text._chunks, len(self._text), new)
         replacement = new[start : len(new) - len(self._text) + end]
         if start == end and not replacement:
             return Edit(start, end, "")
@@ -653,14 +654,14 @@ class Rope:
         if before < _SURROGATE and first < _SURROGATE and last < _SURROGATE:
             return start, end, new
         if first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start:
-            new = _halves(first)[0] + new
-        elif _is_high(before) and _is_low((new or last)[:1]):
+            new = halves(first)[0] + new
+        elif is_high(before) and is_low((new or last)[:1]):
             new = before + new
             start -= 1
         if last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end:
-            new += _halves(last)[1]
+            new += halves(last)[1]
             end += 1
-        elif _is_high(new[-1:]) and _is_low(last):
+        elif is_high(new[-1:]) and is_low(last):
             new += last
             end += 1
         return start, end, join_surrogates(new)
@@ -673,7 +674,7 @@ def sharing(text: str, like: Text) -> Text:
     if not len(like):
         return Text.of(text)
     chunks = like._chunks
-    start, end = _difference(chunks, len(like), text)
+    start, end = difference(chunks, len(like), text)
     most, head, begin = start, 0, 0
     while head < len(chunks) and begin + len(chunks[head]) <= most:
         begin += len(chunks[head])
@@ -696,69 +697,3 @@ def _chunks_of(text: str, start: int = 0, end: int | None = None) -> Chunks:
     """A text, or a part of it, in chunks."""
     pieces = divided(text, start, end)
     return Narrow(pieces) if len(text) >= narrow.FROM and takes_wide(text) else list(pieces)
-
-
-def _line_end(chunk: str, start: int, limit: int) -> int:
-    """The offset of the first terminator in chunk[start:limit], or -1."""
-    newline = chunk.find("\n", start, limit)
-    carriage = chunk.find("\r", start, limit if newline < 0 else newline)
-    return newline if carriage < 0 else carriage
-
-
-def _terminators_gained(old: str, start: int, end: int, new: str) -> int:
-    """How many more terminators there are when old[start:end] becomes `new`, 0 < start, end < len(old)."""
-    before = old[start - 1]
-    removed = old[start:end]
-    if before != "\r" and "\n" not in new and "\r" not in new and "\n" not in removed and "\r" not in removed:
-        return 0
-    # One character on either side: a `\r\n` may be made or broken there.
-    after = old[end]
-    return terminators(before + new + after) - terminators(before + removed + after)
-
-
-def _difference(chunks: Chunks, length: int, new: str) -> tuple[int, int]:
-    """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
-    start = 0
-    for chunk in chunks:
-        if not new.startswith(chunk, start):
-            start += common_prefix(chunk, new[start : start + len(chunk)])
-            break
-        start += len(chunk)
-    if start and new[start - 1] == "\r":
-        start -= 1
-    same = 0
-    most = min(length, len(new)) - start
-    for chunk in reversed(chunks):
-        if same + len(chunk) > most or not new.endswith(chunk, 0, len(new) - same):
-            rest = most - same
-            tail = new[max(0, len(new) - same - len(chunk)) : len(new) - same]
-            same += min(rest, common_suffix(chunk, tail))
-            break
-        same += len(chunk)
-    if same and new[len(new) - same] == "\n":
-        same -= 1
-    return start, length - same
-
-
-def _json_escape(text: str) -> bytes:
-    try:
-        escaped = encode_basestring(text)[1:-1]
-        if not text.isascii():
-            for separator in "\x85\u2028\u2029":  # to some who read lines these end one
-                escaped = escaped.replace(separator, f"\\u{ord(separator):04x}")
-        return escaped.encode()
-    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
-        return encode_basestring_ascii(text)[1:-1].encode()
-
-
-def _is_high(character: str) -> bool:
-    return "\ud800" <= character <= "\udbff"
-
-
-def _is_low(character: str) -> bool:
-    return "\udc00" <= character <= "\udfff"
-
-
-def _halves(character: str) -> tuple[str, str]:
-    code = ord(character) - 0x10000
-    return chr(0xD800 + (code >> 10)), chr(0xDC00 + (code & 0x3FF))

@@ -65,3 +65,19 @@ def _points_among_lone_surrogates(text: str, units: int) -> int:
             break
         pairs += 1
     return min(limit, units - pairs)
+
+
+def is_high(character: str) -> bool:
+    """Whether it is a high surrogate, the first half of a pair."""
+    return "\ud800" <= character <= "\udbff"
+
+
+def is_low(character: str) -> bool:
+    """Whether it is a low surrogate, the second half of a pair."""
+    return "\udc00" <= character <= "\udfff"
+
+
+def halves(character: str) -> tuple[str, str]:
+    """The surrogates of a character beyond the BMP."""
+    code = ord(character) - 0x10000
+    return chr(0xD800 + (code >> 10)), chr(0xDC00 + (code & 0x3FF))

@@ -215,8 +215,8 @@ def test_escaped_json_of_unchanged_chunks_is_kept() -> None:
         rope.splice(12, 12, '"')
         made: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
-            real = text_module._json_escape
-            patch.setattr(text_module, "_json_escape", lambda chunk: (made.append(chunk), real(chunk))[1])
+            real = text_module.json_escape
+            patch.setattr(text_module, "json_escape", lambda chunk: (made.append(chunk), real(chunk))[1])
             escaped = rope.snapshot().json_escaped()
         assert json.loads(b'"' + escaped + b'"') == str(rope)
         assert made == ['0123"456\n']
