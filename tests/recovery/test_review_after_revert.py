@@ -484,9 +484,9 @@ async def test_a_file_that_was_made_anew_as_it_was_before_agents_changed_it(
     assert path.read_text() == FIRST
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize(("restarted", "was_reviewed"), [(False, False), (False, True), (True, False)])
 async def test_a_file_that_was_made_anew_so_that_nothing_was_left_to_review(
-    tmp_path: Path, journal: Path, restarted: bool
+    tmp_path: Path, journal: Path, restarted: bool, was_reviewed: bool
 ) -> None:
     """Or the user had brought it back as it was, while an agent's command ran. That it was removed is under review again all the same."""
     path = tmp_path.resolve() / "a.txt"
@@ -501,6 +501,8 @@ async def test_a_file_that_was_made_anew_so_that_nothing_was_left_to_review(
     async with on_the_journal(path.parent, journal) as bench:
         if not restarted:
             await bench.workspace.restore_reviews()
+        if was_reviewed:
+            bench.workspace.state.ledgers.restore(from_path(str(path)), BASE, ())
         revert_second(journal, path, "other")
         assert not path.exists()
         if restarted:

@@ -108,15 +108,18 @@ class Keeper:
             made = await self._journal.folders_under_review()
             self._state.made_folders.update(folder for folder in made if roots.match(folder))
             for uri in map(DocumentUri, await self._journal.ledger_uris()):
-                path = to_path(uri)
-                if path is None or self._is_known(uri):
+                path, reviewed = to_path(uri), self._state.ledgers.get(uri)
+                is_known = self._is_known(uri)
+                is_empty = reviewed is not None and not (reviewed.live or reviewed.ledger.hunks)
+                if path is None or (is_known and not is_empty):
                     continue
                 file = storage.resolve(roots, path, "read")
                 if isinstance(file, Missing):
-                    gone.append((path, await self._restore_gone(uri)))
+                    gone.append((path, [] if is_known else await self._restore_gone(uri)))
                 elif isinstance(file, Resolved):
                     with file:
-                        await self._restore_from(uri, file)
+                        if not is_known:
+                            await self._restore_from(uri, file)
         return gone
 
     async def _restore_closed(self, uri: DocumentUri) -> None:
