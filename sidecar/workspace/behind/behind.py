@@ -321,8 +321,8 @@ class Behind:
                 if not (is_this_save or ours(uri, text) or not tracked.history.had(text)):
                     break
                 texts.pop()
-            if not texts:
-                return
+            if not texts or texts[-1][0] == before:
+                return  # it was saved on top of what is counted
             gone = self._files.came(path) if tracked.saved is None else None
             if gone is not None and gone.old_text is not None:
                 before = normal(gone.old_text)
