@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from sidecar.core.change import Edit
 from sidecar.core.split import split
@@ -40,12 +41,17 @@ class Hunk:
         return all(version.author.aftermath for version in self.versions)
 
     @property
-    def old_of_known(self) -> str:
-        """The text before the first change that is known to be somebody's, if the last one is; otherwise `old`."""
+    def unknown_beneath(self) -> tuple[Author, ...]:
+        """Those of whom nobody knows who they are, and on top of whose work everything else is. None, if the last one is unknown, too."""
         if self.author.unknown:
-            return self.old
-        first = next(number for number, version in enumerate(self.versions) if not version.author.unknown)
-        return self.versions[first - 1].text if first else self.old
+            return ()
+        return tuple(takewhile(lambda author: author.unknown, (version.author for version in self.versions)))
+
+    @property
+    def old_of_known(self) -> str:
+        """The text on top of which everything else is."""
+        beneath = len(self.unknown_beneath)
+        return self.versions[beneath - 1].text if beneath else self.old
 
     def moved(self, by: int) -> Hunk:
         return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self

@@ -96,6 +96,13 @@ class Seen:
     number: int
     """Those that were seen earlier have lower ones."""
 
+    def has_parts_of(self, hunks: Sequence[Hunk]) -> bool:
+        """Whether any of these was a part of a larger hunk there, which may have had another number."""
+        ours = [hunk for hunk, _ in self.hunks.places()]
+        wholes = {hunk.id: hunk for hunk in ours}
+        parts = [hunk for hunk in hunks if hunk.id not in wholes or _is_part(hunk, wholes[hunk.id])]
+        return not _writes(parts).isdisjoint(_writes(ours))
+
 
 class ReviewThen(NamedTuple):
     """What was under review in a text that a document had."""
@@ -272,7 +279,8 @@ class Ledger:
 
     def back_at(self, mark: Mark) -> None:
         """The text is what it was then."""
-        self.hunks, self._left = mark.hunks, mark.left
+        self.goes_to(mark.hunks)
+        self._left = mark.left
 
     def aftermath(self, since: Mark, before: Text, changes: ChangeSet, after: Text, author: Author) -> bool:
         """The edits since `since` that were taken for the user's were made by the editor when it saved `author`'s write. Returns False
@@ -301,6 +309,8 @@ class Ledger:
             if rest is not None:
                 hunks.append(rest)
         self._moving = Hunks(_effective(hunks), are_effective=True)
+        self._left = self._left.without(kept)
+        self._remembered = [seen for seen in self._remembered if not seen.has_parts_of(kept)]
         return kept
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
@@ -496,6 +506,10 @@ def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
     return in_order[numbers[0] : numbers[-1] + 1]
 
 
+def _is_part(hunk: Hunk, whole: Hunk) -> bool:
+    return hunk.text != whole.text and hunk.text in whole.text and _writes([hunk]) <= _writes([whole])
+
+
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
     """Whether a hunk that was there is gone or another now, apart from its place."""
     left = {(hunk.id, hunk.old, hunk.versions) for hunk in now}
@@ -530,11 +544,12 @@ def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk 
     """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. What nobody is known to have done stays
     beneath what somebody is, and is a hunk by itself then."""
 
-    def known(author: Author) -> bool:
-        return whose(author) and not author.unknown
+    beneath = {author.write for author in hunk.unknown_beneath}
 
-    is_on_top = whose(hunk.author) and not hunk.author.unknown
-    left = rejected(hunk.old, hunk.versions, known if is_on_top else whose)
+    def known(author: Author) -> bool:
+        return whose(author) and author.write not in beneath
+
+    left = rejected(hunk.old, hunk.versions, known if whose(hunk.author) else whose)
     if left is None:
         return None, None
     return (left[-1].text, replace(hunk, versions=left)) if left else (hunk.old, None)

@@ -21,8 +21,10 @@ from sidecar.core.text import Rope, Text
 
 MAX_PLACES = 64
 """The newest ones are kept; editors remember about as many steps."""
-MAX_SMALLER = 32
+MAX_SMALLER = 8
 """Of one place."""
+MAX_GROWN = 1 << 14
+"""Code points that a place said once an edit has gone beyond it. Of more, only the size is known, and what lay in the hunks."""
 MAX_SAID = 1 << 24
 """Code points that all of them said together. The newest one is kept, however much it said."""
 
@@ -67,7 +69,8 @@ class Place:
         more, behind = self.start - start, end - self.end
         if not more and not behind:
             return replace(self, end=end + edit.growth)
-        said, smaller, whole = None, (), before()
+        said, smaller = None, ()
+        whole = before() if max(end - start, self.size) <= MAX_GROWN else None
         if whole is not None:
             text = whole.slice(start, end)
             smaller = (
@@ -96,7 +99,8 @@ class Place:
         place = self
         while place.smaller:
             was, inner = place.smaller[-1]
-            if place.end - place.start != len(was) or text.slice(place.start, place.end) != was:
+            size = place.end - place.start
+            if size != len(was) or place.end > len(text) or text.slice(place.start, place.end) != was:
                 break
             place = replace(inner._moved(place.start), smaller=place.smaller[:-1])
         return place
@@ -104,27 +108,31 @@ class Place:
     def back(self, text: Text, now: Moving[Hunk]) -> tuple[range, tuple[Hunk, ...]] | None:
         """If `text` says the same again here: the numbers of those of its hunks that give way, and those that come back. None, also if others have
         worked here."""
-        if self.end - self.start != self.size or not self._says(text):
+        if self.end - self.start != self.size or self.end > len(text) or not self._says(text):
             return None
         first, last = self.start + self.first, self.start + self.last
         ids, writes = {hunk.id for hunk in self.hunks}, _writes(self.hunks)
 
         def is_rest(hunk: Hunk) -> bool:
-            """Of one of these, for one that lies at the edge."""
+            """Of one of these, for one that lies at the edge or goes beyond it."""
             return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
 
         numbers = now.touched(first, last)
         hunks = now.some(numbers)
-        before = sum(h.end <= first and (h.start < first or not is_rest(h)) for h in hunks)
+        before = sum(h.end <= first and not is_rest(h) for h in hunks)
         rest = hunks[before:]
-        behind = sum(h.start >= last and (h.end > last or not is_rest(h)) for h in rest)
+        behind = sum(h.start >= last and not is_rest(h) for h in rest)
         here = rest[: len(rest) - behind]
-        if here and (here[0].start < first or here[-1].end > last):
+        if any((h.start < first or h.end > last) and not is_rest(h) for h in here):
             return None
         if not _writes(here) <= writes:
             return None
         start = numbers.start + before
-        return range(start, start + len(here)), tuple(hunk.moved(self.start) for hunk in self.hunks)
+        give_way = range(start, start + len(here))
+        elsewhere = (hunk.id for number, (hunk, _) in enumerate(now.places()) if number not in give_way)
+        if not ids.isdisjoint(elsewhere):
+            return None
+        return give_way, tuple(hunk.moved(self.start) for hunk in self.hunks)
 
     def _says(self, text: Text) -> bool:
         if self.said is not None:
@@ -165,6 +173,14 @@ class Left:
             left = left.after(step, rope.snapshot)
             rope.splice(step.start, step.end, step.new)
         return left
+
+    def without(self, hunks: Iterable[Hunk]) -> Left:
+        """Less the places in which these lie: it is decided what becomes of them."""
+        stretches = [(hunk.start, hunk.end) for hunk in hunks]
+        left = (
+            p for p in self.places if not any(low <= p.end and p.start <= high for low, high in stretches)
+        )
+        return Left(tuple(left))
 
     def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Callable[[], Text | None]) -> Left:
         """The edit, which is made, took these hunks out of review, or changed them; they are in order, and where they were before it. `newest`: the highest

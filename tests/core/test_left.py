@@ -13,7 +13,9 @@ from sidecar.core.diff import diff
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.left import MAX_PLACES, MAX_SAID, Left
 from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
 from sidecar.core.versions import Author, Version
+from sidecar.workspace.state.ledgers import Reviewed
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\n"
 AFTER = "one\nTWO\nTHREE\nfour\nfive\nsix\n"
@@ -213,3 +215,96 @@ def test_whatever_was_edited_elsewhere_what_is_undone_brings_back_what_it_took(s
             elsewhere(document, pick)
     assert document.text[slice(*middle(document))] == text
     assert listed() == before
+
+
+# What a review of this found
+
+
+def test_of_what_was_undone_nothing_is_there_twice() -> None:
+    """The text was seen before, so that its hunk was back already."""
+    text = "00\r\n10\r\n20\r\n30\r\n40\r\n50\r\n"
+    reviewed = Reviewed(DocumentUri("file:///a"), Text.of(text))
+    reviewed.live = True
+    changes = ChangeSet.of(len(text), (Edit(8, 18, ""),))
+    after = changes.apply(text)
+    reviewed.ledger.agent_edit(Text.of(text), changes, Text.of(after), FIRST)
+    for start, end, new in [
+        (2, 2, "x\n"),
+        (6, 16, "\n"),
+        (6, 7, "10\r\n\r\n50\r\n"),
+        (2, 4, ""),
+        (2, 2, "x\n"),
+    ]:
+        was, now = Text.of(after), Text.of(after[:start] + new + after[end:])
+        reviewed.user_edit(Edit(start, end, new), len(now), lambda now=now: now, lambda was=was: was)
+        after = str(now)
+    (hunk,) = reviewed.ledger.hunks
+    assert (hunk.start, hunk.text) == (10, "")
+
+
+@pytest.mark.parametrize(
+    ("wrote", "own", "joined"),
+    [("def f():\n    pass\n\n", "\n", "pass"), ("X\n\n", "\n", "X"), ("X\n}\n", "}\n", "X\n")],
+)
+def test_what_the_user_typed_behind_an_agents_lines_stays_theirs(wrote: str, own: str, joined: str) -> None:
+    """They take away what the agent's lines end with, so that the text is what it was after the agent's edit, and undo that."""
+    document = Document("a\nb\n")
+    document.agent(f"a\n{wrote}b\n")
+    document.edit(Edit(len(document.text) - 2, len(document.text) - 2, own))
+    at = document.text.index(joined) + len(joined)
+    document.edit(document.edit(Edit(at, at + len(own), "")))
+    assert document.listed() == [("", wrote)]
+    assert document.ledger.base(document.text) == f"a\n{own}b\n"
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_part_that_was_kept_does_not_come_back_with_the_whole(kept: int) -> None:
+    document = Document("a\nb\n")
+    document.agent("a\nA1\nA2\nA3\nb\n")
+    back = document.user("A2", "A2!")
+    parts = document.ledger.hunks
+    document.ledger.keep([parts[kept].id])
+    document.edit(back)
+    assert document.listed() == [(parts[1 - kept].old, parts[1 - kept].text)]
+
+
+def test_what_was_kept_while_an_edit_was_on_its_way_stays_so(document: Document) -> None:
+    mark, (hunk,) = document.ledger.mark(), document.ledger.hunks
+    document.user("one", "1")
+    document.ledger.keep([hunk.id])
+    document.ledger.back_at(mark)
+    assert document.ledger.hunks == ()
+
+
+def test_what_nobody_knows_between_an_agents_work_goes_with_that() -> None:
+    unknown = Author("", 0, "w2", unknown=True)
+    document = Document("a\nline\nb\n")
+    document.agent("a\none\nb\n", FIRST)
+    document.agent("a\ntwo\nb\n", unknown)
+    document.agent("a\nthree\nb\n", Author("first", 2, "w3"))
+    (hunk,) = document.ledger.hunks
+    rejection = document.ledger.reject(len(document.text), [hunk.id])
+    assert (rejection.impossible, rejection.changes.apply(document.text)) == ((), "a\nline\nb\n")
+    assert hunk.old_of_known == "line"
+
+
+def test_several_edits_of_which_only_the_last_text_is_known_bring_nothing_back() -> None:
+    document = Document("00\n")
+    document.agent("00\nBA\nD\n")
+    last = Text.of("0x\nD\n")
+    document.ledger.user_edit(Edit(4, 5, "x"), 8, lambda: last)
+    document.ledger.user_edit(Edit(1, 5, "x"), 5, lambda: last)
+
+
+def test_what_places_keep_of_a_large_text_is_bounded() -> None:
+    """An edit takes away all of it, and goes on taking."""
+    document = Document("".join(f"line {n}\n" for n in range(20_000)))
+    document.agent("".join(f"agent {n}\n" if n % 400 == 30 else f"line {n}\n" for n in range(20_000)))
+    for hunk in document.ledger.hunks:
+        document.edit(Edit(hunk.start, hunk.start + 1, "U"))
+    document.edit(Edit(100, len(document.text) - 100, ""))
+    for at in range(99, 49, -1):
+        document.edit(Edit(at, at + 1, ""))
+    places = document.ledger._left.places
+    kept = sum(len(s.text) + len(s.place.said or "") for place in places for s in place.smaller)
+    assert kept + sum(len(place.said or "") for place in places) < 3 * 20_000 * 12
