@@ -249,6 +249,7 @@ def folders_are_walked_by_calls() -> None:
 
     from sidecar.disk import folder_files
     from sidecar.workspace.behind.found_files import FoundFiles
+    from sidecar.workspace.behind.tree_notes import Touched
 
     def walk(folder: str, repositories: list[str], below: str = "") -> Any:
         for entry in sorted(os.scandir(os.path.join(folder, below)), key=lambda entry: entry.name):
@@ -260,7 +261,7 @@ def folders_are_walked_by_calls() -> None:
 
     async def note(self: FoundFiles, session: Any) -> None:
         self._starts.begin(session)
-        await self._starts.take(session)
+        await self._starts.take(session, Touched())
 
     folder_files._walk, FoundFiles.note = walk, note
 

@@ -36,7 +36,7 @@ A_CHARACTER = 1.5
 """Bytes, of text that is open and on the disk."""
 AFTER = 20.0
 """Seconds after a turn, at the most: for ten of them, what files said is kept for telling whose a change is."""
-TIMES = size(4.0, 3.0)
+TIMES = 3.0
 """What a file under review takes, of its text."""
 
 
