@@ -42,14 +42,14 @@ class Hunk:
 
     @property
     def unknown_beneath(self) -> tuple[Author, ...]:
-        """Those of whom nobody knows who they are, and on top of whose work everything else is. None, if the last one is unknown, too."""
+        """Unknown authors beneath all known ones; nobody, if the last author is unknown, too."""
         if self.author.unknown:
             return ()
         return tuple(takewhile(lambda author: author.unknown, (version.author for version in self.versions)))
 
     @property
     def old_of_known(self) -> str:
-        """The text on top of which everything else is."""
+        """The text before the first version that is not of these."""
         beneath = len(self.unknown_beneath)
         return self.versions[beneath - 1].text if beneath else self.old
 

@@ -130,14 +130,20 @@ def joined(chunks: Chunks) -> str:
     return _decoded(b"".join(utf_8(chunks)))
 
 
-def unlike(one: Chunks, other: Chunks) -> tuple[Chunks, Chunks]:
-    """What is left of two lists without the chunks at their beginning that are the same in both."""
+def alike(one: Chunks, other: Chunks) -> int:
+    """How many chunks at the beginning are the same in both."""
     mine, others = as_kept(one), as_kept(other)
     low, high = 0, min(len(mine), len(others))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if mine[low:middle] == others[low:middle] else (low, middle - 1)
-    return one[low:], other[low:]
+    return low
+
+
+def unlike(one: Chunks, other: Chunks) -> tuple[Chunks, Chunks]:
+    """What is left of two lists without these."""
+    first = alike(one, other)
+    return one[first:], other[first:]
 
 
 def runs(chunks: Chunks) -> Iterable[str]:

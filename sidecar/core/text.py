@@ -40,6 +40,7 @@ from sidecar.core.narrow import (
     Chunks,
     Kept,
     Narrow,
+    alike,
     as_kept,
     difference,
     has_return,
@@ -270,11 +271,8 @@ class Text:
         Only whole chunks are compared, so the true numbers may be larger. For two texts from one rope, it is the part outside the
         edited chunks, found without looking at the characters."""
         mine, others = self._chunks, other._chunks
-        low, high = 0, min(len(mine), len(others))
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if mine[low:middle] == others[low:middle] else (low, middle - 1)
-        first, low, high = low, 0, min(len(mine), len(others)) - low
+        first = alike(mine, others)
+        low, high = 0, min(len(mine), len(others)) - first
         while low < high:
             middle = (low + high + 1) // 2
             same = (
@@ -653,15 +651,19 @@ class Rope:
         last = text._at(end) if end != start else first
         if before < _SURROGATE and first < _SURROGATE and last < _SURROGATE:
             return start, end, new
-        if first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start:
+        ends_inside = last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end
+        starts_inside = first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start
+        if (
+            ends_inside
+        ):  # before the start is looked at: what is left of that character may complete the one before
+            new += halves(last)[1]
+            end += 1
+        if starts_inside:
             new = halves(first)[0] + new
         elif is_high(before) and is_low((new or last)[:1]):
             new = before + new
             start -= 1
-        if last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end:
-            new += halves(last)[1]
-            end += 1
-        elif is_high(new[-1:]) and is_low(last):
+        if not ends_inside and is_high(new[-1:]) and is_low(last):
             new += last
             end += 1
         return start, end, join_surrogates(new)

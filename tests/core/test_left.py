@@ -217,9 +217,6 @@ def test_whatever_was_edited_elsewhere_what_is_undone_brings_back_what_it_took(s
     assert listed() == before
 
 
-# What a review of this found
-
-
 def test_of_what_was_undone_nothing_is_there_twice() -> None:
     """The text was seen before, so that its hunk was back already."""
     text = "00\r\n10\r\n20\r\n30\r\n40\r\n50\r\n"

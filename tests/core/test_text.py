@@ -245,6 +245,8 @@ def test_escaped_json_of_unchanged_chunks_is_kept() -> None:
         ("a\ud83d", (0, 2), (0, 2), "\ude00", "a😀"),
         ("\ude00b", (0, 0), (0, 0), "\ud83d", "😀b"),
         ("😀😁", (0, 1), (0, 3), "", "😁"),
+        # What is left of the last character completes what stands before the first one.
+        ("\ud83da😀b", (0, 1), (0, 3), "", "😀b"),
     ],
 )
 def test_a_change_in_utf_16(
