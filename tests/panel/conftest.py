@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.extension.node import require_node
 from tests.panel.panel import Panel, Site, Tabs
 from tests.support import tools
 from tests.vscode.browser import Browser
@@ -27,9 +28,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session")
 def _site() -> Generator[tuple[Tabs, Site]]:
-    chromium = tools.require("chromium")
+    chromium, node = tools.require("chromium"), require_node()
     site = Site()
-    site.start()
+    site.start(node)
     _BROWSER.start(chromium)
     yield Tabs(_BROWSER.chromium), site
     _BROWSER.close()

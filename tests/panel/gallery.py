@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
+from tests.extension.node import require_node
 from tests.panel.panel import THEMES, Panel, Site, Tabs
 from tests.panel.scenes import IN_THE_DOCUMENTATION, SCENES
 from tests.support.tools import ROOT, require
@@ -20,7 +21,7 @@ def main(folder: Path, scenes: Collection[str], themes: Collection[str], scale: 
     """`scale`: pixels of the picture for one of CSS."""
     folder.mkdir(parents=True, exist_ok=True)
     browser, site = Browser(), Site()
-    site.start()
+    site.start(require_node())
     browser.start(require("chromium"))
     tabs = Tabs(browser.chromium)
     for theme in themes:

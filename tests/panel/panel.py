@@ -16,7 +16,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
-from tests.support.tools import ROOT, require
+from tests.support.tools import ROOT
 from tests.support.waiting import eventually
 
 EXTENSION = ROOT / "editor-extension"
@@ -75,8 +75,7 @@ class Site:
         self.built = Path(self._folder.name)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
-    def start(self) -> None:
-        node = require("node-24").command
+    def start(self, node: str) -> None:
         build(node, self.built)
         done = subprocess.run(
             [node, str(self.built / "page.js"), self.origin], capture_output=True, timeout=60, check=True

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ import pytest
 from sidecar.config import WORKSPACE_FOLDER, Transport
 
 THERE = "/mnt"
+
+
+def skip_unless_permitted(prefix: Sequence[str]) -> None:
+    """Skips the test where these words, which mount something, cannot start a program: in most containers."""
+    if subprocess.run([*prefix, "true"], capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("NOT TESTED HERE: mounting is not permitted")
 
 
 def by_namespace(project: Path) -> Transport:
@@ -23,6 +30,5 @@ def by_namespace(project: Path) -> Transport:
     script = f'mount --bind "$0" {THERE}; mount -t tmpfs none "$0"; exec "$@"'
     own = [unshare, "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     prefix = [*own, "sh", "-ec", script, str(project)]
-    if subprocess.run([*prefix, "true"], capture_output=True, timeout=30, check=False).returncode:
-        pytest.skip("NOT TESTED HERE: mounting is not permitted")
+    skip_unless_permitted(prefix)
     return Transport(tuple(prefix), {THERE: WORKSPACE_FOLDER})

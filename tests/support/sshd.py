@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import tools
+from tests.support.elsewhere import skip_unless_permitted
 from tests.support.waiting import eventually
 
 _AS_ROOT = """
@@ -55,7 +56,9 @@ def an_sshd(folder: Path) -> Iterator[list[str]]:
             pytest.skip("NOT TESTED HERE: no unshare")
         users = Path("/etc/passwd").read_text()
         (folder / "passwd").write_text(f"{users}\nsshd:x:65534:65534::/run/sshd:/usr/sbin/nologin\n")
-        argv = [unshare, "--mount", "sh", "-ec", _AS_ROOT, str(folder / "passwd"), *argv]
+        prefix = [unshare, "--mount", "sh", "-ec", _AS_ROOT, str(folder / "passwd")]
+        skip_unless_permitted(prefix)
+        argv = [*prefix, *argv]
     log = (folder / "log").open("wb")
     process = subprocess.Popen(argv, stderr=log, stdin=subprocess.DEVNULL)
     try:
