@@ -45,17 +45,23 @@ def cases() -> Iterator[Case]:
     if why:
         print(f"panel: LEFT OUT: {', '.join(why)}", file=sys.stderr)
         return
+    from tests.extension.node import NoNode, find_node
     from tests.panel.panel import Panel, Site, Tabs
     from tests.support.tools import Tool, find
     from tests.vscode.browser import Browser
 
-    chromium, node = find("chromium"), find("node-24")
-    if not isinstance(chromium, Tool) or not isinstance(node, Tool):
-        print("panel: LEFT OUT: chromium and Node: make tools", file=sys.stderr)
+    chromium = find("chromium")
+    if not isinstance(chromium, Tool):
+        print(f"panel: LEFT OUT: chromium: {chromium}", file=sys.stderr)
+        return
+    try:
+        node = find_node()
+    except NoNode as why:
+        print(f"panel: LEFT OUT: node: {why}", file=sys.stderr)
         return
     with ExitStack() as stack:
         site, browser = Site(), Browser()
-        site.start()
+        site.start(node)
         stack.callback(site.stop)
         browser.start(chromium)
         stack.callback(browser.close)

@@ -12,14 +12,26 @@ from tests.support import tools
 EXTENSION = tools.ROOT / "editor-extension"
 
 
-def require_node() -> str:
-    """The program, with npm's packages installed; else the test skips, or with CI=true fails."""
+class NoNode(Exception):
+    """Why the extension's own cannot be run, and what to do, in words."""
+
+
+def find_node() -> str:
+    """The program, with npm's packages installed; else `NoNode`."""
     found = tools.find("node-24")
     node = found.command if isinstance(found, tools.Tool) else shutil.which("node")
     if node is not None and (EXTENSION / "node_modules" / ".package-lock.json").exists():
         return node
     why = "npm's packages are not in editor-extension" if node else "not installed"
-    words = f"{tools.MISSING}node: {why}; install Node 20 or newer, with npm, and run: make npm"
+    raise NoNode(f"{why}; install Node 20 or newer, with npm, and run: make npm")
+
+
+def require_node() -> str:
+    """As `find_node`, but the test skips, or with CI=true fails."""
+    try:
+        return find_node()
+    except NoNode as why:
+        words = f"{tools.MISSING}node: {why}"
     if tools.may_skip("node"):
         pytest.skip(words)
     pytest.fail(words, pytrace=False)
