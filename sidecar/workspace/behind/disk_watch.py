@@ -269,11 +269,11 @@ class DiskWatch:
                 await self._look_at_named()
 
     def _changed(self) -> list[Tracked]:
-        """Open documents whose files differ from the last check."""
+        """Open documents whose files differ from the last check. What is on its way to them comes first (`_look`)."""
         found: list[Tracked] = []
         for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
-            at_rest = tracked.observed.is_set() and tracked.flight is None and not tracked.saving
-            if at_rest and not self._reconciler.is_current(tracked):
+            is_known = tracked.observed.is_set() and not tracked.saving
+            if is_known and not self._reconciler.is_current(tracked):
                 found.append(tracked)
         return found
 
@@ -294,7 +294,9 @@ class DiskWatch:
         uri = tracked.document.uri
         self._being_looked_at.add(uri)
         try:
-            await self._reconciler.look(tracked)
+            with anyio.move_on_after(LAST_LOOK_SECONDS):
+                while not await self._reconciler.look(tracked):
+                    await tracked.rest(LAST_LOOK_SECONDS)
         finally:
             self._being_looked_at.discard(uri)
 

@@ -228,13 +228,13 @@ class Reconciler:
             return found.stat == tracked.stat
         return path is None or self._storage.stat(path) == tracked.stat
 
-    async def look(self, tracked: Tracked) -> None:
+    async def look(self, tracked: Tracked) -> bool:
         """Brings mirror and disk together if the file changed since it was last seen. Who types or writes the file in the moment in which that
-        is done makes the editor refuse it: then it begins anew."""
+        is done makes the editor refuse it: then it begins anew. → False: an edit is on its way (`Tracked.rest`), and nothing is planned beside it."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
-            return  # an edit or a save is on its way, and nothing is planned beside it
+            return tracked.flight is None  # what is being saved is looked at when that is told
         async with tracked.looking:
             until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
             while not self.is_current(tracked):
@@ -244,8 +244,9 @@ class Reconciler:
                     self._keeper.let_go(tracked.document.uri)
                 is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
                 if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
-                    return
+                    break
                 reload_waited_for = stat  # one wait is enough for each of the file's texts
+        return True
 
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
