@@ -144,6 +144,11 @@ class Ledger:
         return not self._moving and not self._remembered and not self._left
 
     @property
+    def newest_id(self) -> int:
+        """No hunk has a higher number so far."""
+        return self._ids.newest
+
+    @property
     def hunks(self) -> tuple[Hunk, ...]:
         return self._moving.all()
 

@@ -114,3 +114,28 @@ async def test_an_edit_so_large_that_the_text_before_it_is_forgotten(
         over = change(51, 54, "TWO\nthree\nFOUR\n" + "more\n" * 50)
         bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (over,)))
         assert bench.text("a.txt") == "pasted\n" * 50 + AGENTS + "more\n" * 50
+
+
+async def test_two_undos_and_typing_in_one_message(tmp_path: Path) -> None:
+    """What the agent wrote last goes, and what it had written earlier, at another place and in the same words, is back, with all beside it."""
+    first, second = "one\nnew\nnewer\ntwo\nmine\nTHREE four\n", "one\ntwo\nnew\nmine\nfour\n"
+    plain = "one\ntwo\nmine\nfour\n"
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", second)
+        reviewed = bench.workspace.state.ledgers.at(bench.uri("a.txt"), Text.of(second), live=True)
+        ledger, before = reviewed.ledger, plain
+        lines = ("four", "THREE four"), ("two", "newer\ntwo"), ("newer", "new\nnewer")
+        for number, (old, new) in enumerate(lines):
+            after = before.replace(old, new)
+            author = Author("s", 1, f"w{number}")
+            ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
+            before = after
+        assert before == first
+        ledger.rejected(Text.of(first), ledger.reject(len(first), ledger.ids()), Text.of(plain))
+        ledger.agent_edit(Text.of(plain), diff(plain, second), Text.of(second), Author("s", 2, "w9"))
+        undone = change(2, 4, "mine\n"), change(1, 2, "new\nnewer\ntwo\n"), change(5, 6, "THREE four\n")
+        typed = ContentChange(Range(Position(5, 10), Position(5, 10)), "!")
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (*undone, typed)))
+        assert bench.text("a.txt") == first.replace("four", "four!")
+        assert [hunk.text for hunk in ledger.hunks] == ["new\n", "newer\n", "THREE "]
+        assert ledger.base(bench.text("a.txt")) == plain.replace("four", "four!")

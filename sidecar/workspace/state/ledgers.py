@@ -140,19 +140,21 @@ class Reviewed:
 
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
-        """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so. `now` gives the
-        document's text."""
+        """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so, and several.
+        Of the two ways to see them, that one counts after which more of the hunks there are ones that were there before. `now` gives the document's
+        text."""
         before, together = now(), self.ledger.copy()
-        were = {(hunk.id, hunk.text) for hunk in together.hunks}
+        were, newest = {hunk.id: hunk.text for hunk in together.hunks}, together.newest_id
 
-        def lost(ledger: Ledger) -> int:
-            return len(were - {(hunk.id, hunk.text) for hunk in ledger.hunks})
+        def left(ledger: Ledger) -> int:
+            """How many hunks are as they were, or as they were when they went earlier."""
+            return sum(were.get(h.id, h.text) == h.text for h in ledger.hunks if h.id <= newest)
 
         yield
-        if not lost(self.ledger):
+        if were.items() <= {(h.id, h.text) for h in self.ledger.hunks}:
             return
         together.user_led(before, now())
-        if lost(together) < lost(self.ledger):
+        if left(together) > left(self.ledger):
             self.ledger.becomes(together)
 
     def _catch_up(self, text: Text) -> None:
