@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from sidecar.core.change import Edit
-from sidecar.core.split import split
+from sidecar.core.change import Edit, changes_as_steps
+from sidecar.core.diff import diff
+from sidecar.core.split import shared_lines, split
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, Version
 
@@ -55,6 +56,30 @@ class Hunk:
 
     def moved(self, by: int) -> Hunk:
         return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
+
+
+def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
+    """The hunk, of which others' work has gone out of review, without the lines that are now as they were before its authors; of one author, each
+    change by itself."""
+    texts = [hunk.old, *(version.text for version in hunk.versions)]
+    if len(texts) == 2:
+        changes = diff(*texts)
+        ids = [hunk.id, *(new_id() for _ in changes.edits[1:])]
+        starts = (hunk.start + step.start for step in changes_as_steps(changes))
+        return [
+            Hunk(
+                number,
+                at,
+                at + len(edit.new),
+                hunk.old[edit.start : edit.end],
+                (Version(hunk.author, edit.new),),
+            )
+            for number, at, edit in zip(ids, starts, changes.edits, strict=False)
+        ]
+    begin, end = shared_lines(texts)
+    old, *news = (text[begin : len(text) - end] for text in texts)
+    versions = [replace(version, text=new) for version, new in zip(hunk.versions, news, strict=True)]
+    return [Hunk(hunk.id, hunk.start + begin, hunk.end - end, old, tuple(versions))]
 
 
 def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:

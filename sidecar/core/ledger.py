@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.hunk import Hunk, is_put_back, isolate, touches, without_edited_lines
+from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, without_edited_lines
 from sidecar.core.left import Left
 from sidecar.core.moving import Moving
 from sidecar.core.text import Rope, Text
@@ -312,7 +312,7 @@ class Ledger:
             self._kept.update((hunk.id, v.author.write) for v in hunk.versions if whose(v.author))
             rest = _keep_versions(hunk, whose)
             if rest is not None:
-                hunks.append(rest)
+                hunks += parted(rest, self._id)
         self._moving = Hunks(_effective(hunks), are_effective=True)
         self._left = self._left.without(kept)
         self._remembered = [seen for seen in self._remembered if not seen.has_parts_of(kept)]
@@ -336,7 +336,8 @@ class Ledger:
             if text != hunk.text:
                 edits.append(Edit(hunk.start, hunk.end, text))
             if rest is not None:
-                left.append(replace(rest, start=hunk.start + shift, end=hunk.start + shift + len(text)))
+                rest = replace(rest, start=hunk.start + shift, end=hunk.start + shift + len(text))
+                left += [rest] if text == hunk.text else parted(rest, self._id)
             shift += len(text) - (hunk.end - hunk.start)
         return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
 

@@ -1,4 +1,4 @@
-"""A change of one text that is made in another one, too, of which it is not known what led from one to the other."""
+"""Changes of one text that are made in another one, too, of which it is not known what led from one to the other."""
 
 from __future__ import annotations
 
@@ -8,16 +8,32 @@ from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import Normal, normal
 
 
-def made_too(before: str, after: str, text: str) -> str:
-    """`text` (all raw) with what led from `before` to `after`, as far as it says the same in that place. What stands right beside such a place,
-    in `before` or in `text` only, is a conflict for `merge`, and none here."""
-    before, after, now = normal(before), normal(after), Normal(text)
+def made_too(before: str, changes: ChangeSet, text: str) -> str:
+    """`text` (all raw) with these changes of `before`, as far as it says the same in their places. What stands right beside such a place, in `before`
+    or in `text` only, is a conflict for `merge`, and none here."""
+    after, now = normal(changes.apply(before)), Normal(text)
+    compared = _compared(before, changes)
+    before = normal(before)
+    if compared.apply(before) != after:  # a change within a line end
+        compared = diff(before, after)
     merged = merge(before, now.text, after)
     if isinstance(merged, Merged):
         return now.changes_in_raw(merged.changes).apply(text)
     between = diff(before, now.text)
-    edits = [there for e in diff(before, after).edits if (there := _same_place(e, before, now.text, between))]
+    edits = [there for edit in compared.edits if (there := _same_place(edit, before, now.text, between))]
     return now.changes_in_raw(ChangeSet.of(len(now.text), edits)).apply(text)
+
+
+def _compared(before: str, changes: ChangeSet) -> ChangeSet:
+    """Changes of `before` (raw) as those of its compared form, if none of them lies within a line end."""
+    edits: list[Edit] = []
+    raw = at = 0
+    for edit in changes.edits:
+        at += len(normal(before[raw : edit.start]))
+        start, raw = at, edit.end
+        at += len(normal(before[edit.start : raw]))
+        edits.append(Edit(start, at, normal(edit.new)))
+    return ChangeSet.of(at + len(normal(before[raw:])), edits)
 
 
 def _same_place(edit: Edit, text: str, other: str, between: ChangeSet) -> Edit | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from sidecar.core.diff import diff
+from sidecar.core.hunks import lines_of
 from sidecar.core.versions import Version
 
 
@@ -19,7 +20,7 @@ class Part(NamedTuple):
 
 
 def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] | None:
-    """`at`: a line's start in the newest version's text, in code points. What somebody put in the place of several lines stays with the first part
+    """`at`: a line's start in the newest version's text, or its end, in code points. What somebody put in the place of several lines stays with the first part
     where its own lines are divided. None: an earlier text has no line's start there."""
     texts = [old, *(version.text for version in versions)]
     places = [at]
@@ -27,7 +28,7 @@ def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] |
         places.append(_before(before, after, places[-1]))
     places.reverse()
     pairs = list(zip(texts, places, strict=True))
-    if any(place and text[place - 1] != "\n" for text, place in pairs):
+    if any(0 < place < len(text) and text[place - 1] != "\n" for text, place in pairs):
         return None
     first, second = [text[:place] for text, place in pairs], [text[place:] for text, place in pairs]
     return _part(first, versions), _part(second, versions)
@@ -54,3 +55,14 @@ def _before(before: str, after: str, at: int) -> int:
             return before.find("\n", max(edit.end - 1, 0)) + 1 or before.rfind("\n") + 1
         shift += edit.growth
     return at - shift
+
+
+def shared_lines(texts: Sequence[str]) -> tuple[int, int]:
+    """The length of the whole lines with which all of these texts begin, and of those with which what is left of them ends, in code points."""
+    begin = _shared([lines_of(text) for text in texts])
+    return begin, _shared([lines_of(text[begin:])[::-1] for text in texts])
+
+
+def _shared(texts: Sequence[Sequence[str]]) -> int:
+    lines = takewhile(lambda row: len(set(row)) == 1, zip(*texts, strict=False))
+    return sum(len(row[0]) for row in lines)

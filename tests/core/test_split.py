@@ -119,3 +119,34 @@ def test_what_several_did_lies_behind_an_edit_that_goes_beyond_it(new: str) -> N
     after = Text.of(f"a\nX{new}d\n")
     ledger.user_edit(edit, len(after), lambda: after, lambda: before)
     assert [(hunk.start, hunk.end) for hunk in ledger.hunks] == [(3 + len(new),) * 2]
+
+
+def test_of_what_several_did_only_the_last_line_leaves_the_review_also_where_it_has_no_end() -> None:
+    """A hunk has none where the line after it was not changed."""
+    ledger = Ledger([Hunk(1, 0, 4, "a\nb", versions("A\nB", "A\nB2"))])
+    before, after = Text.of("A\nB2\nc\n"), Text.of("A\nB!2\nc\n")
+    ledger.user_edit(Edit(3, 3, "!"), len(after), lambda: after, lambda: before)
+    assert [(hunk.old, hunk.text) for hunk in ledger.hunks] == [("a\n", "A\n")]
+
+
+@pytest.mark.parametrize("line", ["X", "a", "b", "c"])
+@pytest.mark.parametrize("by", ["the user", "an agent"])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_where_an_authors_part_was_rejected_the_lines_as_they_were_are_nobodys(
+    line: str, by: str, end: str
+) -> None:
+    old, one, two, rejected = (text + end for text in ("a\nb\nc", "A\nB\nC", "X\nA\nB\nC", "X\na\nb\nc"))
+    ledger = Ledger([Hunk(1, 0, len(two), old, versions(one, two))])
+    rejection = ledger.reject(len(two), [1], lambda author: author == FIRST)
+    assert rejection.changes.apply(two) == rejected
+    ledger.rejected(Text.of(two), rejection, Text.of(rejected))
+    typed = rejected.replace(line, "typed")
+    if by == "the user":
+        ledger.user_led(Text.of(rejected), Text.of(typed))
+        assert ledger.base(typed) == (f"typed\n{old}" if line == "X" else old.replace(line, "typed"))
+        assert [hunk.text.strip() for hunk in ledger.hunks] == ([] if line == "X" else ["X"])
+    else:
+        changes = diff(rejected, typed)
+        ledger.agent_edit(Text.of(rejected), changes, Text.of(typed), Author("s", 3, "w3"))
+        assert ledger.base(typed) == old
+        assert [hunk.text.strip() for hunk in ledger.hunks] == (["typed"] if line == "X" else ["X", "typed"])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from sidecar.core.retold import Told
+from sidecar.core.versions import Author
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, VSCODE, Habits
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
 from tests.workspace.test_whose import reject_all, rows, runs
 
@@ -119,3 +122,71 @@ def test_what_the_file_says_next_is_listed_where_the_editor_closes_the_document_
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, habits, script, before=opened, after=after)
+
+
+async def _writes_saves_and_rejects(
+    turn: Turn, editor: FakeEditor, agents: Sequence[str], old: str, new: str
+) -> None:
+    """An agent's texts, one after the other, are saved; the user changes `old` to `new`, rejects everything, and closes the document without saving."""
+    for text in agents:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", text, session=turn.session)
+        await asyncio.sleep(3)
+    assert editor.saves("a.txt") or editor.overwrites("a.txt")
+    await asyncio.sleep(3)
+    editor.replaces("a.txt", old, new)
+    await asyncio.sleep(1)
+    await reject_all(turn.bench)
+    assert editor.text("a.txt") == BASE.replace(old, new)
+    editor.closes("a.txt")
+
+
+def test_each_change_goes_from_the_file_whose_place_says_the_same_there(tmp_path: Path) -> None:
+    """Also where the user has typed beside it, in a line that is not saved."""
+    first, second = "one and more\ntwo\nthree\nfour\nfive\n", "one and more\ntwo\nTHREE\nfour\nfive\n"
+    agents = [
+        first,
+        second,
+        second.replace("two", "also some two"),
+        second.replace("two", "new\nalso some two"),
+    ]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await _writes_saves_and_rejects(turn, editor, agents, "two", "two, mine")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert rows(bench) == []
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+class JournalBehind(MemoryJournal):
+    """One that has not been told yet that what was rejected is under review again."""
+
+    async def told(self, path: str) -> list[Told]:
+        rejected = [id for id, state in self.states.items() if state == "rejected"]
+        found = []
+        for id, one in self.entries.items():
+            fate = "takes back" if one.agent == "reject" else "taken back" if id in rejected else "open"
+            found.append(Told(Author(one.session, one.turn, id), one.before, one.after, fate))
+        return found
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 3.0])
+def test_what_cannot_go_from_the_file_is_under_review_again(tmp_path: Path, seconds: float) -> None:
+    agents = ["new\none\ntwo\nthree\nfour\nfive\n", "new\none\ntwo\nthree\nfour more\nfive\n"]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await _writes_saves_and_rejects(turn, editor, agents, "four", "")
+
+        await asyncio.sleep(seconds)
+        editor.opens("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("four", "four more")
+        assert [(row["oldText"], row["newText"]) for row in rows(bench)] == [("", " more")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=JournalBehind())

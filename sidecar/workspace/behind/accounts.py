@@ -11,6 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from sidecar.core.kept import Kept
+from sidecar.core.normal import says
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
@@ -110,6 +111,12 @@ class Accounts:
             self._before.move_to_end(uri)
             if len(self._before) > MAX_BEFORE:
                 self._before.popitem(last=False)
+
+    def not_entered(self, uri: DocumentUri, text: str | None, start: str) -> None:
+        """What the file was said to say, `text`, could not be entered as anybody's: the next to look begins with what it said before, `start`."""
+        known = self._accounts.get(uri)
+        if known is not None and known.text is not None and text is not None and says(known.text, text):
+            self.says(uri, start, at=0)
 
     def unwritten(self, uri: DocumentUri, text: Text) -> None:
         """The editor told that it wrote `text` (raw), and did not."""

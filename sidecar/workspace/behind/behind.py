@@ -393,6 +393,7 @@ class Behind:
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
                 self._apart[uri] = seen.start, known
+                self.accounts.not_entered(uri, disk, seen.start)
                 self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
         elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again

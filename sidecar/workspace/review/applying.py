@@ -254,7 +254,7 @@ class _Revert(Intent[ApplyResult]):
         self._reviewed = self._state.ledgers.get(uri)
         self._mark = None if self._reviewed is None else self._reviewed.ledger.mark()
         self._text = tracked.document.snapshot()
-        self.made = TakenBack(self._text, Text.of(planned.changes.apply(self._text)))
+        self.made = TakenBack(self._text, planned.changes)
 
         def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             reviewed = self._state.ledgers.get(uri)

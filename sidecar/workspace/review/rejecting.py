@@ -293,7 +293,7 @@ class _Rejection(Intent[Rejected]):
     def made(self) -> TakenBack:
         """Once it has landed."""
         assert self._rejection is not None, "planned first"
-        return TakenBack(self._before, Text.of(self._rejection.changes.apply(self._before)))
+        return TakenBack(self._before, self._rejection.changes)
 
     def emptied(self, tracked: Tracked) -> bool:
         """Once it has landed: whether nothing is left in the document."""

@@ -117,7 +117,7 @@ class Unsaved:
         self._state.documents.disk.taken_back(uri, text)
         reviewed = self._state.ledgers.get(uri)
         if reviewed is not None and not reviewed.live:
-            reviewed.seen(Text.of(text))
+            reviewed.seen(Text.of(text), is_known=True)
             self._state.ledgers.moved(reviewed)
 
 

@@ -36,16 +36,16 @@ MAX_TAKEN_BACK = 32
 
 
 class TakenBack(NamedTuple):
-    """The text of a document before and after the user took agents' work back in it; raw."""
+    """The text (raw) of a document in which the user took agents' work back, and the changes that did so."""
 
     before: Text
-    after: Text
+    changes: ChangeSet
     at: int = 0
     """The number (of its history) of what the document said then."""
 
     def out_of(self, text: str) -> str:
         """`text` (raw) once that is taken back in it, too; as it is, where others have worked in the same place."""
-        return made_too(str(self.before), str(self.after), text)
+        return made_too(str(self.before), self.changes, text)
 
 
 @dataclass(slots=True)
@@ -235,7 +235,6 @@ class Tracked:
         for one in flight.account(is_ours=landing is not None and flight.phase is not Phase.THERE):
             match one:
                 case Ours(before, changes, after):
-                    self.agents_edits += 1
                     self.hunks_then.forget()
                     if landing is not None:
                         landing(before, changes, after)

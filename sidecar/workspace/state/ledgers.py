@@ -56,10 +56,12 @@ class Reviewed:
         self.ledger.goes_to(hunks)
         self.text = text
 
-    def seen(self, text: Text) -> None:
-        """The text of a document that is not open is now this one."""
+    def seen(self, text: Text, *, is_known: bool = False) -> None:
+        """The text of a document that is not open is now this one. `is_known`: and what led to it is somebody else's work, which is no guess."""
         if not self.live:
             self._catch_up(text)
+            if is_known:
+                self.guessed = None
 
     def taken_back(self, writes: Container[str]) -> None:
         """The document is not open, and somebody else (the command line) has taken these writes (the journal's ids) back in its file. What
