@@ -117,6 +117,9 @@ class Place:
             """Of one of these, for one that lies at the edge or goes beyond it."""
             return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
 
+        around = now.some(now.touched(self.start, self.end))
+        if any(h.start == h.end and h.id > self.newest and not is_rest(h) for h in around):
+            return None  # others have removed some of what is there again
         numbers = now.touched(first, last)
         hunks = now.some(numbers)
         before = sum(h.end <= first and not is_rest(h) for h in hunks)

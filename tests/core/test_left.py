@@ -305,3 +305,17 @@ def test_what_places_keep_of_a_large_text_is_bounded() -> None:
     places = document.ledger._left.places
     kept = sum(len(s.text) + len(s.place.said or "") for place in places for s in place.smaller)
     assert kept + sum(len(place.said or "") for place in places) < 3 * 20_000 * 12
+
+
+@pytest.mark.parametrize("removed", ["two\n", "one\ntwo\n", "two\nthree\n"])
+def test_what_another_agent_removed_there_since_does_not_come_back_a_second_time(removed: str) -> None:
+    """The user undoes the first one's line, the second one removes what was there, and the user types in what the first one had written."""
+    document = Document(BEFORE)
+    document.agent(BEFORE.replace("two", "TWO"))
+    document.user("TWO", "two")
+    document.user("six", "seven")
+    document.agent(document.text.replace(removed, ""), SECOND)
+    at = BEFORE.index(removed)
+    document.edit(Edit(at, at, removed.replace("two", "TWO")))
+    assert document.ledger.base(document.text).count("two\n") == 1
+    assert document.listed() == [(removed, "")]
