@@ -380,6 +380,10 @@ class Ledger:
         if self.hunks:
             self._remember(text)
 
+    def has_seen(self, text: Text) -> bool:
+        """Whether that text restores its hunks."""
+        return any(seen.text == text for seen in self._remembered)
+
     def _remember(self, text: Text) -> None:
         self.texts_seen += 1
         others = [one for one in self._remembered if one.text != text]

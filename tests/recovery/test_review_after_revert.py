@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.diff import diff
+from sidecar.core.kept_hunks import to_json
+from sidecar.core.ledger import Author, Ledger
+from sidecar.core.text import Text
+from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import EntryState
 from sidecar.journal.selecting import Selection
@@ -199,6 +204,40 @@ async def test_an_editor_has_kept_what_the_turn_wrote_first(
         buffer = editor.opens("a.txt")
         editor.attach(bench.workspace.apply)
         buffer.text = FIRST
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+async def test_an_editor_has_kept_a_line_that_another_agent_removed_in_the_file(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """What is stored of the review of the text that it has kept counts, and not what can be concluded from the writes."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    removed = BASE.replace("base21\n", "").replace("base24", "agent69")
+    taken, second = FIRST.replace("base24", "agent69"), SECOND.replace("agent62", "base22")
+    path.write_text(removed)
+    writes = [("a", BASE, FIRST, "editor"), ("b", BASE, removed, "disk"), ("a", taken, second, "editor")]
+    ledger = Ledger()
+    with Store(journal) as store:
+        for who, before, after, via in writes:
+            write = store.begin(entry(before, after, str(path), root=str(folder), session=who, via=via))
+            store.finish(write, "done")
+            steps = [(FIRST, taken)] if via == "disk" else [(before, after)]
+            for was, now in steps:
+                ledger.agent_edit(Text.of(was), diff(was, now), Text.of(now), Author(who, 1, write))
+        store.save_ledger(from_path(str(path)), second, to_json(ledger.hunks))
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = second
         editor.model.opened(buffer)
         await asyncio.sleep(0.3)
         await bench.workspace.review.reject(Selector(everything=True))

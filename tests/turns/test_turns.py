@@ -25,7 +25,7 @@ SEEDS = {
     "": [0, 1, 5, 7, 2690837],
     "shut down": [3, 21],
     "killed in a turn": [4, 9, 42],
-    "killed taking back": [6, 10, 500080],
+    "killed taking back": [6, 10, 500080, 2710657],
 }
 """By how their sidecar ended."""
 

@@ -32,3 +32,14 @@ def test_a_file_said_something_else_before_it_was_opened() -> None:
     reviewed.seen(Text.of(SECOND.replace("agent6", "agent1").replace("agent7", "agent2")))
     reviewed.opened(Text.of(SECOND))
     assert reviewed.ledger.base(SECOND) == BASE
+    assert reviewed.guessed is None
+
+
+def test_what_was_seen_while_the_journal_was_being_asked_is_still_to_be_found_out() -> None:
+    """The file's text is none that was seen; before the journal has said what led to it, the document is opened, and closed again."""
+    ledger, other = Ledger(), SECOND.replace("agent6", "agent1")
+    ledger.agent_edit(Text.of(BASE), diff(BASE, SECOND), Text.of(SECOND), Author("a", 1, "w1"))
+    reviewed = Ledgers().restore("file:///a.txt", SECOND, ledger.hunks)
+    for text in (other, SECOND, other):
+        reviewed.seen(Text.of(text))
+    assert reviewed.guessed == Text.of(other)

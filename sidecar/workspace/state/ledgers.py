@@ -32,7 +32,8 @@ class Reviewed:
         self.is_gone = False
         """The file does not exist at the moment; its review stays in the journal."""
         self.guessed: Text | None = None
-        """A text of which it is not known what led to it: that counts as the user's work. The journal may know better."""
+        """A text that the ledger has not seen before, and of which it is not known what led to it: that counts as the user's work. The journal may know
+        better."""
 
     def change_id(self, hunk: int) -> str:
         """Of the hunk with this number; stable while the hunk exists, also over a restart."""
@@ -163,8 +164,10 @@ class Reviewed:
         self.is_gone = False
         if text == self.text or self._is_before_the_newest_write(text):
             return
-        self.guessed = text
-        self.ledger.may_come_back(self.text)
+        is_known = self.ledger.has_seen(text)
+        if self.guessed is None:
+            self.ledger.may_come_back(self.text)
+        self.guessed = None if is_known else text
         self.ledger.user_led(self.text, text)
         self.text = text
 
