@@ -442,6 +442,17 @@ async def test_a_fork_begins_with_what_was_said_and_goes_its_own_way(tmp_path: P
         assert kinds == ["prompt", "update", "end", "prompt", "end"]
 
 
+async def test_of_conversations_begun_in_one_moment_the_last_one_is_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sidecar.records.records.now", lambda: "2026-01-01T00:00:00.000Z")
+    async with a_side(tmp_path) as side:
+        begun = [side.bench.session, *[await side.bench.another_session() for _ in range(5)]]
+        listed = [row["sessionId"] for row in await side.workspace.list_sessions()]
+        assert listed == begun[::-1]
+        assert listed == [row["sessionId"] for row in await side.workspace.list_sessions("agent")]
+
+
 async def test_one_that_only_its_agent_knows_is_forked_too(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         side.agents.listed["agent"] = [

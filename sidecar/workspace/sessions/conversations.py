@@ -78,7 +78,8 @@ class Conversations:
     # listed, loaded, deleted, read back
 
     async def list(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
-        """The last used first. An agent that cannot list sessions is left out, unless requested by name. Raises AgentFailed."""
+        """The last used first; of those last used in one moment, the last begun. An agent that cannot list sessions is left out, unless requested by
+        name. Raises AgentFailed."""
         folders = self._opening.folders
         rows: dict[str, dict[str, object]] = {}
         known: dict[tuple[str, str], str] = {}
@@ -109,7 +110,13 @@ class Conversations:
             if (agent is None or row["agent"] == agent)
             and (everywhere or row["open"] or _within(str(row["cwd"]), folders))
         ]
-        return sorted(chosen, key=lambda row: (row["open"], str(row.get("updatedAt", ""))), reverse=True)
+        begun = {session.id: number for number, session in enumerate(self._sessions)}
+
+        def used(row: Mapping[str, object]) -> tuple[bool, str, int, str]:
+            session_id = str(row["sessionId"])
+            return bool(row["open"]), str(row.get("updatedAt", "")), begun.get(session_id, -1), session_id
+
+        return sorted(chosen, key=used, reverse=True)
 
     async def load(self, session_id: str, replay: bool) -> Json:
         """Opens an earlier session again and shows its history. Raises AgentFailed."""
