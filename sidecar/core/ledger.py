@@ -178,6 +178,11 @@ class Ledger:
         """`text` with every hunk reverted."""
         return self.put_back(len(text), self.hunks).apply(text)
 
+    def base_of_known(self, text: str) -> str:
+        """The same, but what nobody is known to have done stays."""
+        ids = self.ids(lambda author: not author.unknown)
+        return self.reject(len(text), ids, lambda author: not author.unknown).changes.apply(text)
+
     @staticmethod
     def put_back(length: int, hunks: Iterable[Hunk]) -> ChangeSet:
         return ChangeSet.of(length, tuple(Edit(h.start, h.end, h.old) for h in hunks))

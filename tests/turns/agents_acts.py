@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 from sidecar.core.refusal import Refusal
@@ -25,6 +26,8 @@ class AgentsActs(Scene):
         acts += [getattr(self.commands, name) for name in self.more_acts]
         if self.makes_anew:
             acts += [self._makes_anew, self._makes_anew]
+        if self.fills_made:
+            acts += [partial(self._fills_made, session), self._makes, self._makes]
         act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
         self.calls += 1
         call = f"c{self.calls}"
@@ -130,6 +133,18 @@ class AgentsActs(Scene):
             self.say(f"agent makes {path.name}")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.random.choice(["", self.word("agent") + "\n"]))
+
+    async def _fills_made(self, session: str) -> None:
+        """What an agent made empty, in this turn or before, through us or not."""
+        for path in sorted(self.folder.rglob("new*.txt")):
+            if path.stat().st_size == 0 and self.random.random() < 0.7:
+                text, name = f"{self.word('agent')}\n", path.relative_to(self.folder).as_posix()
+                self.say(f"agent fills {name}")
+                if self.random.random() < 0.5:
+                    path.write_text(text)
+                else:
+                    await self.bench.read(name, session=session)
+                    self.say(f"through us: {await self.bench.write(name, text, session=session)}")
 
     async def _modes(self) -> None:
         for name in [n for n in ("run.sh", *self._there()[:1]) if (self.folder / n).is_file()][:1]:

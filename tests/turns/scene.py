@@ -68,6 +68,7 @@ class Scene:
         self.documents: dict[str, str | None] = {}
         self.seen: dict[str, bytes | None] = {}
         self.makes_anew = Random(f"anew {seed}").random() < 0.5
+        self.fills_made = Random(f"fills {seed}").random() < 0.3
         kinds = Random(f"kinds {seed}")
         self.names_late = kinds.random() < 0.3
         self.session_count = kinds.choice([1, 1, 2])

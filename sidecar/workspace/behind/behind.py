@@ -105,6 +105,8 @@ class Behind:
         """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
+        self.making: set[DocumentUri] = set()
+        """Files that we are making in the editor, which are empty at first."""
 
     def turns_over(self, *, begins: bool = False) -> None:
         """No turn runs any more, and nothing of one; `begins`: but a new one is about to."""
@@ -422,6 +424,8 @@ class Behind:
         session = self._evidence.during(path)
         if session is None:
             return
+        if not disk and uri not in self.making:
+            await self.unopened.opened_empty(session, uri, path)
         async with self._entering.one_at_a_time(uri):
             then = await self._known.last(session, uri, path, None, None)
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
@@ -436,7 +440,8 @@ class Behind:
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
             legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
-            gone = self._files.came(path)
+            first = next((leg.part for leg in legs if leg.part is not None), None)
+            gone = self._files.came(path, None if first is None else first.session)
             if gone is not None and not before and gone.old_text is not None:
                 before = normal(gone.old_text)
             tracked.counted = tracked.kept(disk)

@@ -22,12 +22,14 @@ from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk.states import less_gone, text_of
 from sidecar.journal.entry import author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 _MOST = 64 * 1024 * 1024
@@ -64,6 +66,11 @@ class FileChange:
     @property
     def begins_with_text(self) -> bool:
         return self.before is None or self.old_text is not None
+
+    @property
+    def is_made_empty(self) -> bool:
+        """What is in the file by now is hunks."""
+        return self.kind == "created" and self.leaves_nothing
 
     @property
     def old_text(self) -> str | None:
@@ -132,9 +139,10 @@ class FileReviews:
     def known(self, path: str) -> FileState | None:
         return self._now.get(path)
 
-    def came(self, path: str) -> FileChange | None:
+    def came(self, path: str, session: Session | None = None) -> FileChange | None:
         """There is a text under the path: its changes are hunks from now on. The row that ended in none (the file was removed, or emptied whole)
-        goes, and is returned: the hunks begin with what was there before it."""
+        goes, and is returned: the hunks begin with what was there before it. `session`: whose turn put the text there; a file that somebody else had
+        made, empty, stays theirs."""
         for renamed in [c for c in self if c.moved_from == path]:
             self._drop(renamed)  # there are two files now: one that is new, and one that is back
             if renamed.new_text is not None:
@@ -143,6 +151,9 @@ class FileReviews:
             self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
         self._now.pop(path, None)
         gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
+        if gone is not None and gone.is_made_empty and session is not None:
+            is_its = (gone.author.session, gone.author.turn) == (session.id, session.turn)
+            gone = gone if is_its else None
         if gone is not None:
             self._drop(gone)
             if gone.before is not None:
@@ -258,7 +269,7 @@ class FileReviews:
             now = there[change.path]
             if change.id not in self._changes:
                 continue
-            if not _shows(now, change):
+            if not _shows(now, change) and not (change.is_made_empty and self._is_filled(change.path, now)):
                 self._drop(change)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
@@ -266,6 +277,19 @@ class FileReviews:
                 there[change.path] = replace(now, mode=change.before.mode)
             else:
                 there[change.path] = change.before
+
+    def _is_filled(self, path: str, now: FileState | Refusal | None) -> bool:
+        """Whether all that is in the file, `now`, is under review, and somebody's."""
+        reviewed = self._state.ledgers.get(from_path(path))
+        text = text_of(now) if isinstance(now, FileState) else None
+        if reviewed is None or text is None:
+            return False
+        tracked = self._state.documents.get(reviewed.uri)
+        if reviewed.live and tracked is not None:
+            return not reviewed.ledger.base_of_known(str(tracked.settled_text()))
+        ledger = reviewed.ledger.copy()
+        ledger.user_led(reviewed.text, Text.of(text))
+        return not ledger.base_of_known(text)
 
     async def _less_undone(self) -> None:
         undone = await self._journal.undone([change.author.write for change in self])
@@ -286,11 +310,11 @@ class FileReviews:
 
     async def as_it_is_put_back(self, change: FileChange) -> FileChange:
         """With what is and what will be there, as the journal is to say it: a file that was moved, or of which the mode changed, keeps whatever it holds
-        by now."""
-        if not (change.moved_from or change.kind == "mode"):
+        by now; one that was made empty, and is so again, has whatever mode."""
+        if not (change.moved_from or change.kind == "mode" or change.is_made_empty):
             return await self._without_gone(change)
         now = await self.found(change.path)
-        if not isinstance(now, FileState):
+        if not isinstance(now, FileState) or (change.is_made_empty and (now.data or now.is_link)):
             return change
         was = change.before
         return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
@@ -305,6 +329,12 @@ class FileReviews:
             why = ""
         else:
             why = await self._put(change.path, change.after, change.before)
+            if why and change.is_made_empty:
+                reviewed = self._state.ledgers.get(change.uri)
+                if reviewed is not None and reviewed.ledger.hunks:
+                    why = "later work has put text into it; reject that first"
+                elif reviewed is not None and reviewed.live:
+                    why = "its text is taken back in the editor, and not saved yet; save it and try again"
         if not why:
             self._now[change.path] = change.before
             self._drop(change)

@@ -118,6 +118,17 @@ class Unopened:
         finally:
             ticket.release()
 
+    async def opened_empty(self, session: Session, uri: DocumentUri, path: str) -> None:
+        """The file was empty when its document was opened. That somebody has made it is no change of the document's text."""
+        async with self._entering.one_at_a_time(uri):
+            stat, now = self._state.storage.stat(path), await self._files.found(path)
+            if stat is None or not isinstance(now, FileState) or now.data or now.is_link:
+                return  # it is another one by now
+            seen = Glimpse(stat, now.mode, now.data, changed_at(stat))
+            then = await self._known.last(session, uri, path, None, None)
+            if then is not None and then.text is None and then.state is None and not then.why:
+                await self._look(session, uri, path, None, None, seen, last=True)
+
     async def look_at(
         self,
         session: Session,
@@ -266,7 +277,7 @@ class Unopened:
         was_removed = self._files.was_removed(path)
         parts = await self._whose.parts(uri, path, before, compared, at, start, was_removed=was_removed)
         self._accounts.says(uri, now, exact=True, at=at)
-        gone = came = self._files.came(path)
+        gone = came = self._files.came(path, parts[0].session if parts else None)
         if not parts:
             self._is_nobodys(uri, now)
             if then.text is None:

@@ -12,7 +12,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, decode
-from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose
@@ -89,7 +89,8 @@ class WholeFiles:
 
     def made(self) -> list[str]:
         """The files (canonical) in which there is nothing but what an agent made, under review. Open ones may not be among them."""
-        found = [row.path for row in self._files if row.kind == "created" and not row.author.unknown]
+        rows = [row for row in self._files if row.kind == "created" and not row.author.unknown]
+        found = [row.path for row in rows if self._maker(row.path, row) is row.author]
         for reviewed in self._state.ledgers:
             path, hunks = to_path(reviewed.uri), reviewed.ledger.hunks
             if path is None or len(hunks) != 1 or (hunks[0].start, hunks[0].end) != (0, len(reviewed.text)):
@@ -101,18 +102,23 @@ class WholeFiles:
 
     def maker(self, path: str) -> Author | None:
         """Who made the file, where all that was in it came that way; None: it was there before, it was moved there, or the user had a part in it."""
-        row = next((change for change in self._files if change.path == path), None)
-        if row is not None:
+        return self._maker(path, next((change for change in self._files if change.path == path), None))
+
+    def _maker(self, path: str, row: FileChange | None) -> Author | None:
+        """`row`: the one of the file, if there is any."""
+        made_empty = row.author if row is not None and row.is_made_empty else None
+        if row is not None and made_empty is None:
             return row.author if row.kind == "created" else None
         uri = from_path(path)
         reviewed, tracked = self._state.ledgers.get(uri), self._state.documents.get(uri)
-        if reviewed is None or not reviewed.ledger.hunks:
-            return None
+        if reviewed is None or not (reviewed.ledger.hunks or reviewed.text):
+            return made_empty
         text = tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text
         authors = [version.author for hunk in reviewed.ledger.hunks for version in hunk.versions]
-        if reviewed.ledger.base(str(text)) or not any(author.created for author in authors):
+        makers = [author for author in [made_empty, *authors] if author is not None]
+        if reviewed.ledger.base(str(text)) or not (made_empty or any(author.created for author in authors)):
             return None
-        return next((author for author in authors if author.unknown), authors[0])
+        return next((author for author in makers if author.unknown), makers[0])
 
     def forget(self, path: str) -> None:
         """Whoever made the file has taken it away again."""

@@ -56,6 +56,7 @@ class Creator:
         start = Position(0, 0)
         edits = (TextEdit(start, start, text),) if text else ()
         edit = DocumentEdit(place.uri, None, edits, create=True)
+        self._behind.making.add(place.uri)
         request = self._sender.dispatch(f"{task.session.agent} creates a file", edit)
         with anyio.move_on_after(ANSWER_SECONDS):
             await request.answered.wait()
@@ -70,6 +71,14 @@ class Creator:
         await self._answered(task, place, request, author)
 
     async def _answered(
+        self, task: WriteTask, place: Place, request: Request, author: Author
+    ) -> WriteDone | Refusal | None:
+        try:
+            return await self._made(task, place, request, author)
+        finally:
+            self._behind.making.discard(place.uri)
+
+    async def _made(
         self, task: WriteTask, place: Place, request: Request, author: Author
     ) -> WriteDone | Refusal | None:
         session = task.session

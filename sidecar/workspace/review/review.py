@@ -242,9 +242,10 @@ class Review:
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
         """None of the rows is in the way of another. The text of a file that was moved is taken back where it is now, and what was made in
-        its place goes first."""
-        moved = [from_path(path) for row in rows if row.moved_from for path in (row.path, row.moved_from)]
-        await self._reject_hunks(selector, moved, result)
+        its place goes first, as does what was put into a file that had been made empty."""
+        texts = [from_path(path) for row in rows if row.moved_from for path in (row.path, row.moved_from)]
+        texts += [row.uri for row in rows if row.is_made_empty]
+        await self._reject_hunks(selector, texts, result)
         for change, why in zip(rows, await self._rejecter.reject_files(self.files, rows), strict=True):
             if why:
                 result.impossible.append({"changeId": change.change_id, "reason": why})
