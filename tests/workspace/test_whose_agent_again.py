@@ -299,3 +299,30 @@ def test_the_user_saves_on_top_of_the_first_and_the_agent_writes_again_in_that_m
         assert editor.text("a.txt") == BASE.replace("one", "mine")
 
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@either
+def test_the_user_edited_it_in_a_shell_in_the_moment_in_which_they_opened_it(
+    tmp_path: Path, custom: bool
+) -> None:
+    """Before the file was compared with what the editor said. The editor takes both from there together."""
+    mine = BASE.replace("one", "edited in a shell")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(BASE)
+        editor.opens("a.txt")
+        tick()
+        (tmp_path / "a.txt").write_text(mine)
+        tick()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", mine.replace("four", "FOUR"))
+        editor.looks_at_disk()
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [(row["oldText"], row["newText"]) for row in rows(bench)] == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == mine
+
+    play(tmp_path, VSCODE, script, before=before, after=after, custom=custom)

@@ -90,6 +90,10 @@ class Reconciler:
                     tracked.saved, tracked.stat = tracked.kept(opened), None
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
+                    if tracked.document.snapshot() == text:
+                        # The editor may also have read it before somebody wrote it, and take that from there together with what comes next
+                        noted = Noted(text, tracked.hunks(), tracked.history.newest)
+                        tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
                 else:
                     tracked.together = tracked.saved
             await self._keeper.restore(tracked)
