@@ -468,6 +468,8 @@ class Ledger:
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
         """With the aftermath of turns that have nothing left to review without `ids`."""
+        if not self._moving.have_aftermath:
+            return ids
         gone: set[tuple[str, int]] = set()
         left: set[tuple[str, int]] = set()
         for hunk in self.hunks:

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.hunk import Hunk
+from sidecar.core.ledger import Ledger
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry
 from sidecar.workspace.behind.file_reviews import FileChange
 from sidecar.workspace.ports.ports import DocumentEdit
+from sidecar.workspace.review import taking_back
 from sidecar.workspace.review.taking_back import TOGETHER
 from sidecar.workspace.review.units import units
 from tests.support.editor_fake import FakeEditor
@@ -241,3 +244,36 @@ def test_a_unit_has_the_documents_whose_review_returns_with_their_file() -> None
     """What an agent wrote and then moved is under review again once it is moved back, and is to be taken back, too."""
     (unit,) = units([change(1, "/w/b", "/w/a")], [])
     assert unit.all_uris() == [from_path("/w/b"), from_path("/w/a")]
+
+
+def test_each_file_costs_the_same_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is looked for in all files again and again."""
+    looks, hunks = 0, Ledger.hunks
+
+    def counted(ledger: Ledger) -> tuple[Hunk, ...]:
+        nonlocal looks
+        looks += 1
+        return hunks.__get__(ledger)
+
+    monkeypatch.setattr(taking_back, "TOGETHER", 4)
+    monkeypatch.setattr(Ledger, "hunks", property(counted, hunks.fset))
+
+    async def cost(count: int) -> int:
+        nonlocal looks
+        folder = tmp_path / f"{count}"
+        folder.mkdir()
+        async with a_workspace(folder, QuietEditor()) as bench:
+            for number in range(count):
+                (folder / f"f{number}.txt").write_text(BASE)
+                await bench.read(f"f{number}.txt")
+                await bench.write(f"f{number}.txt", WANTED)
+            looks = 0
+            result = await bench.workspace.review.reject(ALL)
+            assert result.done
+            assert not result.impossible
+            return looks
+
+    few, twice_as_many = run(cost(40)), run(cost(80))
+    assert twice_as_many < 2.2 * few

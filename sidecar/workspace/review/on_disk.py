@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import anyio
@@ -16,7 +17,7 @@ from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
-from sidecar.disk import Decoded, Resolved, Stat
+from sidecar.disk import Decoded, Resolved, Roots, Stat
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import Job, Rejected, entry
@@ -32,6 +33,7 @@ class _Planned:
 
     job: Job
     path: str
+    before: Text
     decoded: Decoded
     stat: Stat
     rejection: Rejection
@@ -54,7 +56,9 @@ class OnDisk:
     async def put_back(self, jobs: Sequence[Job]) -> list[Rejected | None]:
         """What became of each. None: it was opened, or its review changed, before it was its turn; nothing was done, plan it again. A
         few dozen jobs at a time: their texts are held until all are saved."""
-        found = [await self._plan(job) for job in jobs]
+        with ExitStack() as held:
+            folders: dict[str, Roots | Refusal] = {}
+            found = [await self._plan(job, folders, held) for job in jobs]
         planned = [one for one in found if isinstance(one, _Planned)]
         results: dict[int, Rejected | None] = {}
         try:
@@ -79,7 +83,10 @@ class OnDisk:
             await self._journal.finish_all(undone, "failed")
         return [results[id(one)] if isinstance(one, _Planned) else one for one in found]
 
-    async def _plan(self, job: Job) -> _Planned | Rejected:
+    async def _plan(
+        self, job: Job, folders: dict[str, Roots | Refusal], held: ExitStack
+    ) -> _Planned | Rejected:
+        """`folders`: those of the jobs before it, which `held` holds open."""
         await anyio.lowlevel.checkpoint()  # everybody else goes on between two files
         storage, reviewed = self._state.storage, job.reviewed
         path = to_path(reviewed.uri)
@@ -87,15 +94,19 @@ class OnDisk:
             return Rejected("the document is not open")
         if job.created and storage.stat(path) is None:
             return self._gone(job)
-        roots = storage.roots([os.path.dirname(path)])
+        folder = os.path.dirname(path)
+        roots = folders.get(folder)
+        if roots is None:
+            roots = folders[folder] = storage.roots([folder])
+            if not isinstance(roots, Refusal):
+                held.enter_context(roots)
         if isinstance(roots, Refusal):
             return Rejected(roots.message)
-        with roots:
-            file = storage.resolve(roots, path, "write")
-            if not isinstance(file, Resolved):
-                return Rejected(file.message if isinstance(file, Refusal) else "the file is gone")
-            with file:
-                decoded = await storage.read(file)
+        file = storage.resolve(roots, path, "write")
+        if not isinstance(file, Resolved):
+            return Rejected(file.message if isinstance(file, Refusal) else "the file is gone")
+        with file:
+            decoded = await storage.read(file)
         if isinstance(decoded, Refusal):
             return Rejected(decoded.message)
         before = Text.of(decoded.text)
@@ -111,7 +122,9 @@ class OnDisk:
         if isinstance(data, Refusal):
             return Rejected(data.message)
         gone = created and nothing and not rejection.hunks
-        return _Planned(job, path, decoded, file.stat, rejection, reviewed.ledger.hunks, after, data, gone)
+        return _Planned(
+            job, path, before, decoded, file.stat, rejection, reviewed.ledger.hunks, after, data, gone
+        )
 
     def _gone(self, job: Job) -> Rejected:
         """Nothing is left to take back of what was made."""
@@ -128,7 +141,7 @@ class OnDisk:
             return Rejected(saved.message)
         self._state.documents.disk.taken_back(reviewed.uri, None if one.gone else one.after)
         text = Text.of("" if one.gone else one.after)
-        reviewed.ledger.rejected(Text.of(one.decoded.text), one.rejection, text)
+        reviewed.ledger.rejected(one.before, one.rejection, text)
         reviewed.text = text
         self._state.ledgers.moved(reviewed)
         return Rejected(impossible=one.rejection.impossible)

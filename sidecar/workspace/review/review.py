@@ -183,9 +183,12 @@ class Review:
         only = None if selector.uri is None else {selector.uri}
         await self.closed_files.look(only, which_moved=True)
         uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
+        documents = self._documents()
 
         async def some(these: Sequence[Unit]) -> None:
-            before = self._writes()
+            theirs = {uri for unit in these for uri in unit.all_uris()}
+            before = self._writes(theirs)
+            theirs.update(uri for write in before for uri in documents.get(write, ()))
             for nth in itertools.count():
                 rows = [unit.rows[nth] for unit in these if nth < len(unit.rows)]
                 if not rows:
@@ -193,7 +196,7 @@ class Review:
                 await self._reject_files(selector, rows, result)
             await self._reject_hunks(selector, [uri for unit in these for uri in unit.all_uris()], result)
             await anyio.to_thread.run_sync(self._prune)
-            await self._reviewed(before - self._writes(), "rejected")
+            await self._reviewed(before - self._writes(theirs), "rejected")
 
         work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
         with self._verdicts.rejecting(), self._decided.together():
@@ -227,13 +230,15 @@ class Review:
 
     def _made(self, jobs: Sequence[Job]) -> list[tuple[FileChange, str]]:
         """The rows of files that an agent made as copies of what was under review already, and what these files will say (raw)."""
-        rows = {change.uri: change for change in self.files if change.kind == "created"}
+        jobs_by_path = {to_path(job.reviewed.uri): job for job in jobs}
         made: list[tuple[FileChange, str]] = []
-        for job in jobs:
-            row = rows.get(job.reviewed.uri)
-            text = None if row is None else str(self._keeper.text_of(job.reviewed))
-            if row is not None and text is not None and row.new_text == text:
-                made.append((row, job.plan(len(text)).changes.apply(text)))
+        for change in self.files:
+            job = jobs_by_path.get(change.path)
+            if job is None or change.kind != "created":
+                continue
+            text = str(self._keeper.text_of(job.reviewed))
+            if change.new_text == text:
+                made.append((change, job.plan(len(text)).changes.apply(text)))
         return made
 
     def _prune(self) -> None:
@@ -265,13 +270,22 @@ class Review:
             and (selector.change_ids is None or change.change_id in selector.change_ids)
         ]
 
-    def _writes(self) -> set[str]:
-        """The writes that have anything under review."""
-        hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
-        of_files = {
+    def _documents(self) -> dict[str, list[DocumentUri]]:
+        """By write, the documents in which any of its hunks is under review."""
+        found: dict[str, list[DocumentUri]] = {}
+        for reviewed in self._state.ledgers:
+            for write in writes(reviewed.ledger.hunks):
+                found.setdefault(write, []).append(reviewed.uri)
+        return found
+
+    def _writes(self, uris: Iterable[DocumentUri] | None = None) -> set[str]:
+        """The writes that have anything under review as changes of whole files, or as hunks: in these documents, or in all."""
+        every = self._state.ledgers if uris is None else filter(None, map(self._state.ledgers.get, uris))
+        found = {write for reviewed in every for write in writes(reviewed.ledger.hunks)}
+        found.update(
             write for change in self.files for write in (change.author.write, change.removal) if write
-        }
-        return {version.author.write for hunk in hunks for version in hunk.versions} | of_files
+        )
+        return found
 
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
         if writes:
