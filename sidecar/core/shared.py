@@ -11,7 +11,8 @@ from sidecar.core.hunks import Hunk, line_hunks
 
 def with_shared(base: str, first: str, second: str) -> str:
     """`base` with those lines of the change to `first` that `second` has, too: somebody made them before, and whoever wrote `second` has not,
-    whatever they had read. Of lines that `second` changed once more, the words count. Equal to `base` where `second` has nothing of it."""
+    whatever they had read. Of lines that `second` changed once more, what was put into them counts where all of it is there. Equal to `base` where
+    `second` has nothing of it."""
     if base in (first, second):
         return base
     later = line_hunks(first, second)
@@ -34,7 +35,7 @@ def with_shared(base: str, first: str, second: str) -> str:
 
 
 def _words(base: str, first: str, second: str) -> str:
-    """The same for words of lines that all three have."""
+    """The same for what was put into lines, or removed from them: of what was changed once more, nothing is known."""
     changed = [(edit.start, edit.end) for edit in diff(first, second).edits]
     removed = [(edit.start, edit.end) for edit in diff(base, second).edits]
     edits: list[Edit] = []
@@ -42,7 +43,8 @@ def _words(base: str, first: str, second: str) -> str:
     for edit in diff(base, first).edits:
         start = edit.start + shift
         shift += edit.growth
-        new = _without(first, start, start + len(edit.new), changed)
+        is_there = not any(low < start + len(edit.new) and high > start for low, high in changed)
+        new = edit.new if is_there else ""
         gone = ((max(low, edit.start), min(high, edit.end)) for low, high in removed)
         edits += [Edit(low, high, "") for low, high in gone if low < high]
         edits.append(Edit(edit.end, edit.end, new))

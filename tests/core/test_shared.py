@@ -24,6 +24,7 @@ LINES = st.lists(st.sampled_from(["one\n", "two\n", "three\n", "x y\n", "x z\n",
         ("one\nl2 mine\n", "one\nl2\n", "one\nl2 AGENT\n", "one\nl2 \n"),
         ("one\nl2\n", "one\nl2 mine\n", "one\nl2 mine AGENT\n", "one\nl2 mine\n"),
         ("one\nl2 old\n", "one\nl2 mine\n", "one\nAGENT l2 mine\n", "one\nl2 mine\n"),
+        ("one\ntwo\n", "one\na23x MADE a24x MADE\n", "one\na25x MADE\n", "one\n\n"),
     ],
     ids=[
         "half of it",
@@ -34,6 +35,7 @@ LINES = st.lists(st.sampled_from(["one\n", "two\n", "three\n", "x y\n", "x z\n",
         "a word removed",
         "a word put in",
         "a word instead",
+        "something else instead",
     ],
 )
 def test_what_both_have_is_there(base: str, first: str, second: str, wanted: str) -> None:

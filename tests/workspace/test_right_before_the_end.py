@@ -149,3 +149,55 @@ def test_what_the_user_rejects_is_no_edit_for_an_agent(tmp_path: Path) -> None:
             assert (editor.text("a.txt"), tracked.agents_edits) == (BASE, 1)
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    "habits", [NEOVIM, EGLOT_OURS, VSCODE, WELL_BEHAVED], ids=["neovim", "eglot", "vscode", "plain"]
+)
+@pytest.mark.parametrize("seconds", [0.6, 0.8, 1.0])
+def test_it_is_listed_where_others_write_the_file_while_the_user_types_against_it(
+    tmp_path: Path, habits: Habits, seconds: float
+) -> None:
+    """The document's own text stands in the way of all of them."""
+    folder = tmp_path.resolve()
+    path, editor, agents, begun = folder / "a.txt", FakeEditor(habits, folder), Agent(), asyncio.Event()
+    base = "one"
+
+    async def works(turn: Turn) -> None:
+        turn.says("edit", "a.txt")
+        tick()
+        turn.puts("a.txt", path.read_text() + "\nagents")
+        tick()
+        turn.says("edit", "a.txt", status="completed")
+        begun.set()
+        await asyncio.sleep(4)
+
+    async def main() -> None:
+        async with a_workspace(folder, editor, agents) as bench:
+            agents.bench, agents.script = bench, works
+            editor.attach(bench.workspace.apply)
+            path.write_text(base)
+            editor.opens("a.txt")
+            await asyncio.sleep(1)
+            editor.replaces("a.txt", "one", "mine\nand more")
+            tick()
+            path.write_text("outside\n" + base)
+            await asyncio.sleep(1)
+            turn = asyncio.ensure_future(bench.workspace.start_prompt(bench.session, [])[2])
+            await begun.wait()
+            for _ in range(round(seconds / 0.05)):
+                editor.replaces("a.txt", "mine", "mine,")
+                await asyncio.sleep(0.05)
+            tick()
+            path.write_text("others\n" + path.read_text())
+            tick()
+            await asyncio.sleep(0.2)
+            editor.replaces("a.txt", "mine", "mine,")
+            await asyncio.sleep(0.7)
+            editor.closes("a.txt")
+            await turn
+            await asyncio.sleep(4)
+            found = [(row["newText"], row.get("unknown")) for row in rows(bench)]
+            assert any("agents" in words and not unknown for words, unknown in found), found
+
+    run(main())

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, VSCODE
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import Turn
 from tests.workspace.test_behind import play as play_turn
@@ -333,3 +334,45 @@ def test_whatever_happens_the_file_has_under_review_what_it_says_of_agents(
         assert tokens(said, "u") <= tokens(now(bench), "u")
 
     play(tmp_path, EDITORS[name], case)
+
+
+@takes_edits
+@pytest.mark.parametrize("away", [closes, reverts])
+def test_what_an_agents_own_tool_puts_in_the_place_of_its_work_is_under_review_with_that(
+    tmp_path: Path, name: str, away: Away
+) -> None:
+    """Also where the editor closes the document and opens it again to read the file, and then has the unsaved work again."""
+    path = tmp_path / "a.txt"
+    first = TEXT.replace("two\n", "two\nnew1x line\n\n")
+    then = first.replace("new1x line\n\n", "new2x line\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", first, session=turn.session)
+        await asyncio.sleep(2)
+        assert path.read_text() == first or editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "five", "mine")
+        await asyncio.sleep(1)
+        turn.says("edit", "a.txt")
+        tick()
+        turn.puts("a.txt", then)
+        tick()
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(4)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        path.write_text(TEXT)
+        editor.opens("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.closes("a.txt") if away is closes else editor.replaces("a.txt", editor.text("a.txt"), then)
+        await told()
+        assert now(bench) == then
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        await told()
+        assert now(bench) == TEXT
+        if away is closes and bench.uri("a.txt") in editor.model.documents:
+            editor.closes("a.txt")  # opened for the edit, which some editors do not tell
+
+    play_turn(tmp_path, EDITORS[name], script, before=before, after=after)

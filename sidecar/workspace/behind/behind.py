@@ -210,6 +210,7 @@ class Behind:
             legs = await self._entering.legs(uri, path, last, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
+        file = tracked.hunks_then.file
         review = self._entering.review(uri, raw)
         if not review.hunks and not any(leg.is_somebodys for leg in [*known, *legs]):
             return None
@@ -225,7 +226,6 @@ class Behind:
             has_taken = taken_from(before, now.text, (text for text, _ in passed))
         if emptied or has_taken != before:
             taken = self._before_it_was_taken(tracked, now, before if saved is None else saved)
-            file = tracked.hunks_then.file
             if taken is None and known and file is not None and now.text == disk:
                 taken = (
                     str(file.text),
@@ -254,7 +254,7 @@ class Behind:
             begun = await self._entering.begin_legs(path, before, legs)
         if begun is None:
             return None
-        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved)
+        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -391,12 +391,14 @@ class Behind:
         state: EntryState = "done"
         if tracked.closed and (seen.changes is not None or was_closed):
             self._entering.enter_closed(uri, seen)
+        elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
+            # The next look begins where this one did
+            state = "failed"
+            self._apart[uri] = seen.start, known
+            self.accounts.not_entered(uri, disk, seen.start)
+            self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
         elif seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"
-            if tracked is first and tracked.stat is None:  # the next look begins where this one did
-                self._apart[uri] = seen.start, known
-                self.accounts.not_entered(uri, disk, seen.start)
-                self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
         elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None:

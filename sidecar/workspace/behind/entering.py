@@ -115,8 +115,10 @@ class Entering:
         then, reviewed = tracked.hunks_then.file, self._state.ledgers.get(tracked.document.uri)
         if then is None or reviewed is None or tracked.is_clean():
             return
-        ledger = reviewed.ledger.elsewhere(then.hunks)
         start, legs = seen.in_file()
+        if seen.file is not None and normal(str(seen.file.text)) == start:
+            then = seen.file  # opened again since, it says what this change has left of it
+        ledger = reviewed.ledger.elsewhere(then.hunks)
         raw = str(then.text)
         before = Text.of(raw_before(start, raw))
         ledger.user_led(Text.of(raw), before)

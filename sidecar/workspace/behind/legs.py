@@ -13,6 +13,7 @@ from sidecar.core.ledger import Author, ReviewThen
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.workspace.behind.whose import Part
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.sessions import Session
 
 
@@ -64,6 +65,8 @@ class Seen:
     """What the file said after `start` (compared form), and when it had become so; the last is what it says."""
     saved: str | None = None
     """What the file said last, where that was saved on top of `start`, and its author had not read it (compared form)."""
+    file: Noted | None = None
+    """What the file said before it where the document did not, and what was under review there."""
 
     @property
     def last(self) -> Leg:
