@@ -282,8 +282,8 @@ class Connection:
 
     # lsp.review.ReviewService
 
-    def changes(self, selector: Selector) -> list[Json]:
-        return [] if self._workspace is None else self._workspace.review.changes(selector)
+    def rows(self, selector: Selector) -> list[Json]:
+        return [] if self._workspace is None else self._workspace.review.rows(selector)
 
     async def listed(self, selector: Selector) -> list[Json]:
         if self._workspace is None:

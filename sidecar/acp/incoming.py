@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sidecar.acp import (
@@ -40,6 +40,8 @@ from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import AnyText, narrowed
+from sidecar.workspace.ports.aside import aside
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +95,13 @@ class _File:
     held: Held
     size: int
     """Bytes of its text as kept; 0 once they were given back."""
+
+    async def content(self) -> AnyText:
+        """Of a write, once: from then on only the caller has it."""
+        assert self.params.content is not None, "checked on arrival"
+        taken = [self.params.content]
+        self.params = replace(self.params, content=None)
+        return await aside(len(taken[0]), lambda: narrowed(taken.pop()))
 
     def release(self) -> None:
         self.ticket.release()
@@ -357,14 +366,14 @@ class Incoming:
 
     async def _write(self, params: Params) -> Json | Failure:
         match params.take():
-            case _File(files.FileParams(content=str() as content)) as file:
+            case _File(files.FileParams(content=str())) as file:
                 pass
             case _:
                 return errors.INTERNAL
 
         async def write() -> Written | Refusal:
             try:
-                return await self._service.write(file.ticket, content)
+                return await self._service.write(file.ticket, await file.content())
             finally:
                 file.release()
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.workspace.ports.ports import OpenedSession, Question
 from sidecar.workspace.ports.session_ports import AgentState, CommandEnd, Elicitation, Elicited
 
@@ -52,7 +52,7 @@ class Service(Protocol[T]):
         """The text, or why not. `line` from 1, both checked to be whole numbers from 0 or None."""
         ...
 
-    def write(self, ticket: T, content: str) -> Awaitable[Written | Refusal]:
+    def write(self, ticket: T, content: AnyText) -> Awaitable[Written | Refusal]:
         """Runs to its end even if the agent dies meanwhile: half a write is worse than an unanswered one.
 
         The workspace decides whether a write may still *begin* then (`agent_died` informs it)."""

@@ -19,7 +19,7 @@ from sidecar.core.diff import diff
 from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal, normal, says
-from sidecar.core.text import Encoding, Position, Rope, Text
+from sidecar.core.text import AnyText, Encoding, Position, Rope, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
@@ -32,7 +32,7 @@ MAX_UNSEEN = 4
 class Candidate:
     """A text a write may be based on; a larger `serial` is newer."""
 
-    text: str
+    text: AnyText
     serial: int
     from_disk: bool = False
     """Nobody gave it to the agent: it may have read it behind us."""
@@ -82,14 +82,21 @@ class _Belief:
         """Code points, as it is kept."""
         return len(self.text.text if isinstance(self.text, Kept) else self.text)
 
-    def compared(self, like: str | None = None) -> str:
-        """`like`: a text in the compared form that is probably the same, and then not made again."""
-        if isinstance(self.text, Kept):
-            return like if like is not None and self.text == like else str(self.text)
-        return like if like is not None and says(self.text, like) else normal(str(self.text))
+    def compared(self) -> str:
+        return str(self.text) if isinstance(self.text, Kept) else normal(str(self.text))
 
-    def candidate(self, like: str | None = None, *, by_program: bool = False) -> Candidate:
-        return Candidate(self.compared(like), self.serial, by_program=by_program)
+    def said(self, like: AnyText | None = None) -> AnyText:
+        """The same, as it is handed on. `like`: a text in the compared form that is probably the same, and then not made again."""
+        if isinstance(self.text, Kept):
+            if like is not None and self.text == like:
+                return like
+            return self.text.handed_on
+        if like is not None and says(self.text, like):
+            return like
+        return normal(self.text if self.text.is_narrow else str(self.text))
+
+    def candidate(self, like: AnyText | None = None, *, by_program: bool = False) -> Candidate:
+        return Candidate(self.said(like), self.serial, by_program=by_program)
 
 
 @dataclass(slots=True)
@@ -140,7 +147,7 @@ class Beliefs:
         self,
         session: str,
         uri: DocumentUri,
-        content: str | Kept,
+        content: AnyText | Kept,
         received: int | None = None,
         *,
         like: Text | Kept | None = None,
@@ -243,10 +250,10 @@ class Beliefs:
         self,
         session: str,
         uri: DocumentUri,
-        disk: Iterable[str] = (),
+        disk: Iterable[AnyText] = (),
         until: int | None = None,
         *,
-        like: str | None = None,
+        like: AnyText | None = None,
     ) -> tuple[Candidate, ...]:
         """Every text that a write of this session received at the moment `until` (None: now) may be based on.
 

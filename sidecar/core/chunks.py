@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import AnyStr
 
 TARGET = 4096
 """Code points of a new chunk, at most."""
@@ -92,18 +93,17 @@ def common_suffix(one: str, other: str) -> int:
     return low
 
 
-def same_pieces(one: Iterable[str], other: Iterable[str]) -> bool:
+def same_pieces(one: Iterable[AnyStr], other: Iterable[AnyStr]) -> bool:
     """Whether the pieces of two texts say the same, cut at different places. Nothing is joined."""
     others = iter(other)
-    b, in_b = "", 0
+    b, in_b = next(others, None), 0
     for a in one:
         in_a = 0
         while in_a < len(a):
+            if b is None:
+                return False
             if in_b == len(b):
-                following = next(others, None)
-                if following is None:
-                    return False
-                b, in_b = following, 0
+                b, in_b = next(others, None), 0
                 continue
             size = min(len(a) - in_a, len(b) - in_b)
             if size == len(a) - in_a:
@@ -114,7 +114,7 @@ def same_pieces(one: Iterable[str], other: Iterable[str]) -> bool:
                 return False
             in_a += size
             in_b += size
-    return in_b == len(b) and not any(others)
+    return b is None or (in_b == len(b) and not any(others))
 
 
 class ChunkIndex:

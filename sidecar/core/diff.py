@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 from unicodedata import category
 
 from sidecar.core import narrow
@@ -32,6 +33,9 @@ from sidecar.core.hunks import (
     without_crumbs,
 )
 
+Splits: TypeAlias = Callable[[Any, int, int], bool]
+"""Whether a boundary at an offset of a text separates parts of one character, after it was moved by so many."""
+
 _WORK = 300_000
 """align.py's steps for all hunks together."""
 _LONGEST_CLUSTER = 32
@@ -40,10 +44,10 @@ _A_WORD = 16
 
 def diff(old: str, new: str) -> ChangeSet:
     """The edits that turn `old` into `new`: sorted, never touching, at most 10,000; none when the texts are equal."""
-    small = _small(old, new, line_hunks(old, new))
-    if _costs_more(new) and 4 * sum(hunk.new_end - hunk.new_start for hunk in small) > len(new):
+    found = small(old, new, line_hunks(old, new))
+    if _costs_more(new) and 4 * sum(hunk.new_end - hunk.new_start for hunk in found) > len(new):
         return ChangeSet(len(old), (Edit(0, len(old), new),))
-    return ChangeSet(len(old), _edits(new, small))
+    return ChangeSet(len(old), _edits(new, found))
 
 
 def _costs_more(new: str) -> bool:
@@ -56,23 +60,23 @@ def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
     """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
 
     Every edit stays within its hunk, so a caller may leave out hunks or move them."""
-    return _edits(new, _small(old, new, hunks))
+    return _edits(new, small(old, new, hunks))
 
 
 def _edits(new: str, hunks: Iterable[Hunk]) -> tuple[Edit, ...]:
     return tuple(Edit(hunk.old_start, hunk.old_end, new[hunk.new_start : hunk.new_end]) for hunk in hunks)
 
 
-def _small(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
-    """As `refined`, without the texts."""
+def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = None) -> list[Hunk]:
+    """As `refined`, without the texts. `splits`: what says where a place must not begin or end."""
     # So many hunks that hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
-    small: list[Hunk] = []
+    found: list[Hunk] = []
     for done, hunk in enumerate(hunks, 1):
         parts = _refine(old, new, hunk, budget)
-        room = MAX_HUNKS - len(small) - (len(hunks) - done)
-        small.extend(parts if len(parts) <= room else [_trimmed(old, new, hunk)])
-    return _settled(old, new, small)
+        room = MAX_HUNKS - len(found) - (len(hunks) - done)
+        found.extend(parts if len(parts) <= room else [_trimmed(old, new, hunk)])
+    return settled(old, new, found, splits)
 
 
 def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
@@ -114,23 +118,26 @@ def _trimmed(old: str, new: str, hunk: Hunk) -> Hunk:
     return Hunk(i, i_end - n, j, j_end - n)
 
 
-def _settled(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
+def settled(
+    old: Sequence[str], new: Sequence[str], hunks: Sequence[Hunk], splits: Splits | None = None
+) -> list[Hunk]:
     """Hunks extended until none begins or ends inside a character, in either text. Hunks that then touch are joined."""
-    settled: list[Hunk] = []
+    found: list[Hunk] = []
+    splits = splits or _splits
     for index, (i, i_end, j, j_end) in enumerate(hunks):
-        floor = settled[-1].old_end if settled else 0
+        floor = found[-1].old_end if found else 0
         ceiling = hunks[index + 1].old_start if index + 1 < len(hunks) else len(old)
         grown = 0
-        while i > floor and (_splits(old, i, grown) or _splits(new, j, grown)):
+        while i > floor and (splits(old, i, grown) or splits(new, j, grown)):
             i, j, grown = i - 1, j - 1, grown + 1
         grown = 0
-        while i_end < ceiling and (_splits(old, i_end, grown) or _splits(new, j_end, grown)):
+        while i_end < ceiling and (splits(old, i_end, grown) or splits(new, j_end, grown)):
             i_end, j_end, grown = i_end + 1, j_end + 1, grown + 1
-        add(settled, Hunk(i, i_end, j, j_end))
-    return settled
+        add(found, Hunk(i, i_end, j, j_end))
+    return found
 
 
-def _splits(text: str, at: int, grown: int) -> bool:
+def _splits(text: Sequence[str], at: int, grown: int) -> bool:
     """Whether a boundary at `at` separates parts of one character. Long clusters are checked up to a limit only."""
     if not 0 < at < len(text):
         return False

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sidecar.core.change import Sliceable
+
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""
 
@@ -46,15 +48,20 @@ def _word(word: str) -> str:
     return "'" + word.replace("'", r"'\''") + "'" if any(c in word for c in '"$`\\') else f'"{word}"'
 
 
-def shorten(text: str, limit: int) -> str:
+def shorten(text: str | Sliceable, limit: int) -> str:
     """At most about `limit` characters: the head, the number of characters left out, and the tail.
 
     The tail is kept because paths and command lines usually differ at their end."""
     if len(text) <= limit:
-        return text
+        return str(text)
     head = limit * 2 // 3
     tail = max(limit - head, 1)
-    return f"{text[:head]} …[{len(text) - head - tail} more characters]… {text[-tail:]}"
+    begin, end = _part(text, 0, head), _part(text, len(text) - tail, len(text))
+    return f"{begin} …[{len(text) - head - tail} more characters]… {end}"
+
+
+def _part(text: str | Sliceable, start: int, end: int) -> str:
+    return text[start:end] if isinstance(text, str) else text.slice(start, end)
 
 
 def plain(text: str, limit: int = 200) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import sys
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import AnyText
 
 
-def as_held(text: str) -> int:
-    """Bytes that Python keeps for it."""
-    return sys.getsizeof(text)
+def as_held(text: AnyText) -> int:
+    """Bytes that Python keeps for it, as a string."""
+    return sys.getsizeof(text) if isinstance(text, str) else text.as_string
 
 
 class Held:
@@ -29,7 +30,7 @@ class Held:
     def nothing(self) -> bool:
         return self._now == 0
 
-    def take(self, *texts: str) -> int | Refusal:
+    def take(self, *texts: AnyText) -> int | Refusal:
         """What the texts take, counted from now on; a refusal in words when there is no room for all of them."""
         size = sum(map(as_held, texts))
         if self._now + size > self._most:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.split import shared_lines, split
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.core.versions import Author, Version
 
 NewId = Callable[[], int]
@@ -25,12 +25,26 @@ class Hunk:
     id: int
     start: int
     end: int
-    old: str
+    was: AnyText
+    """`old`, as it is kept."""
     versions: tuple[Version, ...]
+
+    @property
+    def old(self) -> str:
+        return str(self.was)
+
+    @property
+    def said(self) -> AnyText:
+        """`text`, as it is kept."""
+        return self.versions[-1].said
 
     @property
     def text(self) -> str:
         return self.versions[-1].text
+
+    @property
+    def changes_nothing(self) -> bool:
+        return self.was == self.said
 
     @property
     def author(self) -> Author:
@@ -49,13 +63,13 @@ class Hunk:
         return tuple(takewhile(lambda author: author.unknown, (version.author for version in self.versions)))
 
     @property
-    def old_of_known(self) -> str:
+    def was_of_known(self) -> AnyText:
         """The text before the first version that is not of these."""
         beneath = len(self.unknown_beneath)
-        return self.versions[beneath - 1].text if beneath else self.old
+        return self.versions[beneath - 1].said if beneath else self.was
 
     def moved(self, by: int) -> Hunk:
-        return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
+        return Hunk(self.id, self.start + by, self.end + by, self.was, self.versions) if by else self
 
 
 def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
@@ -78,7 +92,7 @@ def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
         ]
     begin, end = shared_lines(texts)
     old, *news = (text[begin : len(text) - end] for text in texts)
-    versions = [replace(version, text=new) for version, new in zip(hunk.versions, news, strict=True)]
+    versions = [replace(version, said=new) for version, new in zip(hunk.versions, news, strict=True)]
     return [Hunk(hunk.id, hunk.start + begin, hunk.end - end, old, tuple(versions))]
 
 
@@ -87,7 +101,7 @@ def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
     hunk would then duplicate it. Inserted elsewhere, it is the user's text, and the deletion stays under review."""
     if hunk.start != hunk.end or not edit.new:
         return False
-    size = len(hunk.old)
+    size = len(hunk.was)
     for start in (hunk.start, hunk.start - size):
         end = start + size
         if 0 <= start < edit.start + len(edit.new) and edit.start < end:
@@ -148,7 +162,7 @@ def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, li
     at = hunk.start + len(left)
     author = hunk.author
     old, rest = _old_of(hunk, left or middle if right else left, right or middle)
-    before = [replace(hunk, end=at, old=old, versions=(Version(author, left),))] if left else []
+    before = [replace(hunk, end=at, was=old, versions=(Version(author, left),))] if left else []
     on = Hunk(
         new_id() if left else hunk.id,
         at,
@@ -168,7 +182,7 @@ def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
     text = said[: edit.start - hunk.start] + edit.new + said[edit.end - hunk.start :]
     for number, version in enumerate(hunk.versions[:-1], 1):
         if version.text == text:
-            return Hunk(hunk.id, hunk.start, hunk.start + len(text), hunk.old, hunk.versions[:number])
+            return Hunk(hunk.id, hunk.start, hunk.start + len(text), hunk.was, hunk.versions[:number])
     return None
 
 
@@ -188,13 +202,13 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
         deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end
         # Only the agent's new text is gone; its removal is still its own change.
         return (
-            [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
+            [Hunk(hunk.id, edit.start, edit.start, hunk.was, (Version(hunk.author, ""),))] if deleted else []
         )
     old, last = _old_of(hunk, left, right or middle)
     rest: list[Hunk] = []
     if left:
         rest.append(
-            replace(hunk, end=hunk.start + len(left), old=old, versions=(Version(hunk.author, left),))
+            replace(hunk, end=hunk.start + len(left), was=old, versions=(Version(hunk.author, left),))
         )
     if right:
         start = hunk.start + len(left) + len(middle) + shift

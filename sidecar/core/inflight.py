@@ -32,7 +32,7 @@ from sidecar.core.misapplied import (
     states,
     steps,
 )
-from sidecar.core.normal import normal
+from sidecar.core.normal import normal, say_the_same
 from sidecar.core.overlay import Document
 from sidecar.core.text import Rope, Text
 
@@ -204,14 +204,13 @@ class Story:
         """`matched`, or the last state is the expected text but for line ends: some editors turn those of an edit into their own."""
         if self.edits and self.matched_at is None:
             now = self.document.snapshot()
-            text, expected = str(now), str(self.reached)
-            if ("\r" in text or "\r" in expected) and normal(text) == normal(expected):
+            if (now.has_returns or self.reached.has_returns) and say_the_same(now, self.reached):
                 self.matched_at, self.reached = len(self.edits), now
         return self.matched
 
     def is_there(self) -> bool:
         """Whether the document says the expected text, however it came to that."""
-        return normal(str(self.document.snapshot())) == normal(str(self.reached))
+        return say_the_same(self.document.snapshot(), self.reached)
 
     def begins_with(self, before: Text, edits: Iterable[Edit]) -> None:
         """What it began with was made of `before` by `edits`, which are part of it."""

@@ -6,8 +6,7 @@ file; in chunks, what is equal is there once.
 
 from __future__ import annotations
 
-from sidecar.core.normal import pieces
-from sidecar.core.text import Text, sharing
+from sidecar.core.text import AnyText, Text, as_text, sharing
 
 
 class Kept:
@@ -20,10 +19,10 @@ class Kept:
         self.text = text
 
     @staticmethod
-    def of(compared: str, like: Text | Kept | None = None) -> Kept:
+    def of(compared: AnyText, like: Text | Kept | None = None) -> Kept:
         """`compared` is in the compared form. `like`: a text that is probably the same, or begins and ends in the same way."""
         if like is None:
-            return Kept(Text.of(compared))
+            return Kept(as_text(compared))
         if isinstance(like, Kept):
             if like == compared:
                 return like
@@ -33,19 +32,23 @@ class Kept:
     @staticmethod
     def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:
         """The compared form of `raw`: the same chunks, unless it has a byte order mark or other line ends than "\\n"."""
-        compared = pieces(raw)
-        if raw.is_in(compared):
-            return Kept(raw)
-        if like is not None and (like.text if isinstance(like, Kept) else like).is_made_of(compared):
-            return like if isinstance(like, Kept) else Kept(like)
-        return Kept(raw.saying(compared))
+        compared = raw.compared()
+        if compared is not raw and like is not None:
+            like = like if isinstance(like, Kept) else Kept(like)
+            return like if like.text == compared else Kept(compared)
+        return Kept(compared)
 
     def __str__(self) -> str:
         return str(self.text)
 
+    @property
+    def handed_on(self) -> AnyText:
+        """As `narrowed`."""
+        return self.text if self.text.is_narrow else str(self.text)
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            return self.text.says(other)
+        if isinstance(other, (str, Text)):
+            return self.text == other
         if isinstance(other, Kept):
             return self is other or self.text == other.text
         return NotImplemented
@@ -57,11 +60,8 @@ class Kept:
 
     def is_said_by(self, raw: Text) -> bool:
         """Whether it is the compared form of `raw`."""
-        if self.text == raw:
-            return True
-        compared = pieces(raw)
-        return not raw.is_in(compared) and self.text.is_made_of(compared)
+        return self.text == raw.compared()
 
-    def but_for_its_end(self, compared: str) -> bool:
+    def but_for_its_end(self, compared: AnyText) -> bool:
         """Whether it says `compared`, or that with other final line ends."""
-        return self == compared or str(self).rstrip("\n") == compared.rstrip("\n")
+        return self == compared or str(self).rstrip("\n") == str(compared).rstrip("\n")

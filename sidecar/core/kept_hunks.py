@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 
 _PIECE = 64 * 1024
 """Characters, or bytes."""
@@ -37,7 +37,7 @@ class AsJson:
         for number, h in enumerate(self._hunks):
             head = f'{{"id": {h.id}, "start": {h.start}, "end": {h.end}, "old": '
             yield (", " * bool(number) + head).encode()
-            yield from _quoted(h.old)
+            yield from _quoted(h.was)
             yield b', "versions": ['
             for nth, v in enumerate(h.versions):
                 author = [
@@ -51,17 +51,20 @@ class AsJson:
                     v.author.unknown,
                 ]
                 yield (", " * bool(nth) + json.dumps(author)[:-1] + ", ").encode()
-                yield from _quoted(v.text)
+                yield from _quoted(v.said)
                 yield b"]"
             yield b"]}"
         yield b"]"
 
 
-def _quoted(text: str) -> Iterator[bytes]:
+def _quoted(text: AnyText) -> Iterator[bytes]:
     """With lone surrogates as they are, which `json.loads` reads."""
     yield b'"'
-    for at in range(0, len(text), _PIECE):
-        yield encode_basestring(text[at : at + _PIECE])[1:-1].encode("utf-8", "surrogatepass")
+    pieces = (
+        (text[at : at + _PIECE] for at in range(0, len(text), _PIECE)) if isinstance(text, str) else text.runs
+    )
+    for piece in pieces:
+        yield encode_basestring(piece)[1:-1].encode("utf-8", "surrogatepass")
     yield b'"'
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.text import AnyText
 
 _PIECE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
 _WORD = re.compile(r"\w")
@@ -20,15 +21,20 @@ _WORD = re.compile(r"\w")
 class Sent:
     """A text that an agent sent, to be compared with texts that the agent may have started from."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: AnyText) -> None:
+        self._sent = text
         self._changes: dict[str, ChangeSet] = {}
 
-    def shows(self, text: str, other: str) -> bool:
+    @property
+    def _text(self) -> str:
+        return str(self._sent)
+
+    def shows(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, at the same place, at least half of what `text` has and `other` lacks.
 
         Half of the pieces and half of the characters: a single line of many may be chance, and so may a short one.
         """
+        text, other = str(text), str(other)
         pieces = list(_only(text, other))
         if not pieces:
             return False
@@ -43,9 +49,10 @@ class Sent:
         found = [piece for piece in pieces if _stays(text, *piece, edits)]
         return 2 * len(found) >= len(pieces) and 2 * _extent(found) >= _extent(pieces)
 
-    def hints_at(self, text: str, other: str) -> bool:
+    def hints_at(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, anywhere, one whole-word piece that `text` has and `other` lacks."""
-        return any(_words(text, start, end) in self._text for start, end in _only(text, other))
+        text, sent = str(text), self._text
+        return any(_words(text, start, end) in sent for start, end in _only(text, str(other)))
 
 
 def _words(text: str, start: int, end: int) -> str:

@@ -28,7 +28,8 @@ from sidecar.core.diff import diff
 from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, without_edited_lines
 from sidecar.core.left import Left
 from sidecar.core.moving import Moving
-from sidecar.core.text import Rope, Text
+from sidecar.core.places import Places
+from sidecar.core.text import AnyText, Rope, Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
 MAX_REMEMBERED = 64
@@ -160,8 +161,8 @@ class Ledger:
         """The hunks of the current text are known better, from elsewhere. Those that were there keep their numbers, and no other one gets a number that
         was given before. Returns whether anything changed."""
         was = self.hunks
-        numbers = {(h.start, h.end, h.old, h.versions): h.id for h in was}
-        known = [numbers.get((h.start, h.end, h.old, h.versions)) for h in hunks]
+        numbers = {(h.start, h.end, h.was, h.versions): h.id for h in was}
+        known = [numbers.get((h.start, h.end, h.was, h.versions)) for h in hunks]
         now = tuple(
             replace(h, id=self._id() if number is None else number)
             for h, number in zip(hunks, known, strict=True)
@@ -233,7 +234,7 @@ class Ledger:
         if may_come_back:
             self._come_back(edit, after())
         gone, come = was.apart(self._moving, _is_same)
-        return [(h.id, h.text) for h in gone] != [(h.id, h.text) for h in come]
+        return [(h.id, h.said) for h in gone] != [(h.id, h.said) for h in come]
 
     def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:
         """The numbers of the hunks to which an edit that is not an agent's may do more than move them."""
@@ -269,19 +270,34 @@ class Ledger:
             else:
                 yield from without_edited_lines(hunk, edit, self._id)
 
-    def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
+    def agent_edit(self, before: Text, changes: ChangeSet | Places, after: Text, author: Author) -> None:
         """An agent's change of the current text, from `before` to `after`."""
         self._steps += 1
         self._remember(before)
         hunks = list(self.hunks)
+        if isinstance(changes, Places):
+            if not hunks and not self._left:
+                self._moving = Hunks(
+                    _effective(self._first(before, changes, after, author)), are_effective=True
+                )
+                self._remember(after)
+                return
+            changes = changes.changes()
         shift = 0
         for edit in changes.edits:
             here = Edit(edit.start + shift, edit.end + shift, edit.new)
-            hunks = self._with_agent_edit(hunks, here, before.slice(edit.start, edit.end), author)
+            old, end = before.part(edit.start, edit.end), here.start + len(edit.new)
+            new = after.part(here.start, end) if after.is_narrow else edit.new
+            hunks = self._with_agent_edit(hunks, here, old, new, author)
             shift += len(edit.new) - (edit.end - edit.start)
         self._moving = Hunks(_effective(hunks), are_effective=True)
         self._left = self._left.after_all(changes, before)
         self._remember(after)
+
+    def _first(self, before: Text, places: Places, after: Text, author: Author) -> Iterator[Hunk]:
+        for start, end, new_start, new_end in places.hunks:
+            version = Version(author, after.part(new_start, new_end))
+            yield Hunk(self._id(), new_start, new_end, before.part(start, end), (version,))
 
     def mark(self) -> Mark:
         """Call this before the editor does something that may turn out not to be the user's."""
@@ -480,8 +496,10 @@ class Ledger:
             h.id for h in self.hunks if h.is_aftermath and (h.author.session, h.author.turn) in done
         }
 
-    def _with_agent_edit(self, hunks: list[Hunk], edit: Edit, old: str, author: Author) -> list[Hunk]:
-        """`edit` is in the coordinates of `hunks`; `old` is the text it replaces."""
+    def _with_agent_edit(
+        self, hunks: list[Hunk], edit: Edit, old: AnyText, new: AnyText, author: Author
+    ) -> list[Hunk]:
+        """`edit` is in the coordinates of `hunks`; `old` is the text it replaces, `new` what it puts there."""
         shift = len(edit.new) - (edit.end - edit.start)
         before: list[Hunk] = []
         touched: list[Hunk] = []
@@ -495,16 +513,16 @@ class Ledger:
             else:
                 (before if hunk.end <= edit.start else after).append(hunk)
         if touched:
-            new = _new_version(touched, edit, old, author)
-            self._absorbed.update((hunk.id, new.id) for hunk in touched[1:])
+            made = _new_version(touched, edit, str(old), author)
+            self._absorbed.update((hunk.id, made.id) for hunk in touched[1:])
         else:
-            new = Hunk(self._id(), edit.start, edit.start + len(edit.new), old, (Version(author, edit.new),))
-        return [*before, new, *(h.moved(shift) for h in after)]
+            made = Hunk(self._id(), edit.start, edit.start + len(edit.new), old, (Version(author, new),))
+        return [*before, made, *(h.moved(shift) for h in after)]
 
 
 def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
     """Without hunks whose text equals the earlier text, and without the aftermath of turns that have nothing left."""
-    found = tuple(h for h in hunks if h.text != h.old)
+    found = tuple(h for h in hunks if not h.changes_nothing)
     if not any(h.is_aftermath for h in found):
         return found
     turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
@@ -513,7 +531,7 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
 
 def _is_same(hunk: Hunk, other: Hunk) -> bool:
     """Apart from where it is."""
-    return hunk is other or (hunk.id, hunk.old, hunk.versions) == (other.id, other.old, other.versions)
+    return hunk is other or (hunk.id, hunk.was, hunk.versions) == (other.id, other.was, other.versions)
 
 
 def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
@@ -529,8 +547,8 @@ def _is_part(hunk: Hunk, whole: Hunk) -> bool:
 
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
     """Whether a hunk that was there is gone or another now, apart from its place."""
-    left = {(hunk.id, hunk.old, hunk.versions) for hunk in now}
-    return any((hunk.id, hunk.old, hunk.versions) not in left for hunk in was)
+    left = {hunk.id: hunk for hunk in now}
+    return any((there := left.get(hunk.id)) is None or not _is_same(hunk, there) for hunk in was)
 
 
 def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) -> Hunk:
@@ -553,8 +571,8 @@ def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) 
 
 def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
     """The hunk without those authors' versions, which now count as reviewed; None if nothing is left to review."""
-    old, left = kept(hunk.old, hunk.versions, whose)
-    return replace(hunk, old=old, versions=left) if left else None
+    old, left = kept(hunk.was, hunk.versions, whose)
+    return replace(hunk, was=old, versions=left) if left else None
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 Terminator = Literal["\n", "\r\n", "\r"]
@@ -14,13 +15,17 @@ def fold(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def dominant(text: str) -> Terminator:
-    """The terminator that most lines of the text have; `\\n` when there is none. Ties: `\\n` before `\\r\\n` before `\\r`."""
-    if "\r" not in text:
+def dominant(text: str | Iterable[str]) -> Terminator:
+    """The terminator that most lines of the text have; `\\n` when there is none. Ties: `\\n` before `\\r\\n` before `\\r`. `text`: or its
+    pieces, none of which ends between `\\r` and `\\n`."""
+    if isinstance(text, str) and "\r" not in text:
         return "\n"
-    both = text.count("\r\n")
-    newlines = text.count("\n") - both
-    returns = text.count("\r") - both
+    both = newlines = returns = 0
+    for piece in (text,) if isinstance(text, str) else text:
+        pairs = piece.count("\r\n") if "\r" in piece else 0
+        both += pairs
+        newlines += piece.count("\n") - pairs
+        returns += piece.count("\r") - pairs
     if newlines >= both and newlines >= returns:
         return "\n"
     return "\r\n" if both >= returns else "\r"

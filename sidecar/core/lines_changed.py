@@ -5,32 +5,48 @@ Counted from the edits. No text is compared or put together, however long it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.chunks import terminators
+from sidecar.core.places import Places
 from sidecar.core.text import Encoding, Text
 
 
-def lines_changed(before: Text | str, changes: ChangeSet) -> tuple[int, int]:
+def lines_changed(before: Text | str, changes: ChangeSet | Places) -> tuple[int, int]:
     """Lines added and removed. `before`: the text that `changes` are of."""
     line_of = _lines_of(before)
     added = removed = 0
     shared = -1
     """The line in which the last edit ended, when it goes on there."""
-    for edit in changes.edits:
-        first, last = line_of(edit.start), line_of(edit.end)
-        ends_line = _starts_line(before, edit.end)
-        then_ends_line = edit.new[-1] in "\r\n" if edit.new else _starts_line(before, edit.start)
-        at_end = edit.end == len(before)
+    for start, end, put, last_put in _puts(changes):
+        first, last = line_of(start), line_of(end)
+        ends_line = _starts_line(before, end)
+        then_ends_line = last_put in "\r\n" if last_put else _starts_line(before, start)
+        at_end = end == len(before)
         # behind both, a line begins: it is none of this edit's; where the text ends there, there is none
         beside = ends_line and then_ends_line
         removed += last - first + (not beside and not (at_end and ends_line))
-        added += terminators(edit.new) + (not beside and not (at_end and then_ends_line))
+        added += put + (not beside and not (at_end and then_ends_line))
         if first == shared:
             added, removed = added - 1, removed - 1
         shared = -1 if beside else last
     return added, removed
+
+
+def _puts(changes: ChangeSet | Places) -> Iterator[tuple[int, int, int, str]]:
+    """From where to where something is replaced, how many lines end in what is put there, and its last character."""
+    if not isinstance(changes, Places):
+        yield from ((e.start, e.end, terminators(e.new), e.new[-1:]) for e in changes.edits)
+        return
+    new, line_of = changes.new, _lines_of(changes.new)
+    for start, end, new_start, new_end in changes.hunks:
+        yield (
+            start,
+            end,
+            line_of(new_end) - line_of(new_start),
+            new.slice(max(new_start, new_end - 1), new_end),
+        )
 
 
 def _lines_of(text: Text | str) -> Callable[[int], int]:

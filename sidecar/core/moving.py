@@ -14,20 +14,21 @@ from operator import is_not
 from typing import Generic, Protocol, Self, TypeVar
 
 from sidecar.core.change import Edit
+from sidecar.core.text import AnyText
 
 MAX_MOVES = 1024
 """Places of edits that are noted before the moves are carried out."""
 
 
 class Stretch(Protocol):
-    """From `start` to `end`; it replaced `old`."""
+    """From `start` to `end`; it replaced what was there."""
 
     @property
     def start(self) -> int: ...
     @property
     def end(self) -> int: ...
     @property
-    def old(self) -> str: ...
+    def was(self) -> AnyText: ...
     def moved(self, by: int) -> Self: ...
 
 
@@ -166,7 +167,7 @@ class Moving(Generic[S]):
 
 def _reach(stretches: Iterable[Stretch]) -> int:
     """How long the longest text is that one replaced that holds nothing."""
-    return max((len(s.old) for s in stretches if s.start == s.end), default=0)
+    return max((len(s.was) for s in stretches if s.start == s.end), default=0)
 
 
 def _alike(ours: Sequence[S], theirs: Sequence[S], same: Callable[[S, S], bool]) -> int:

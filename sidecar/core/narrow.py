@@ -1,7 +1,7 @@
 """Narrow: the chunks of a large text, each in as few bytes as its own characters need.
 
-Python keeps four bytes for every character of a string with one emoji. A chunk that takes less than half of that as UTF-8 is kept so, and is a
-string only while somebody looks at it. Nobody can see the difference, but for the memory.
+Python keeps four bytes for every character of a string with one emoji, and two for one with a dash. A chunk that takes at most two thirds of that as
+UTF-8 is kept so, and is a string only while somebody looks at it. Nobody can see the difference, but for the memory.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import TypeAlias, cast, overload
+from typing import Protocol, TypeAlias, cast, overload
 
-from sidecar.core.chunks import common_prefix, common_suffix
+from sidecar.core.chunks import common_prefix, common_suffix, same_pieces
 
 FROM = 1024 * 1024
 """Code points of a text whose chunks are kept so, at least: in a smaller one they are not worth the time."""
+
+_FOUR = range(0xF0, 0xF5)
+"""The first bytes of characters that have four as UTF-8."""
 
 _RUN = 64
 """Chunks that are made strings at a time."""
@@ -92,9 +95,9 @@ class Narrow:
     def copy(self) -> Narrow:
         return self[:]
 
-    def keep(self, at: int, kept: Kept) -> None:
-        """Puts a chunk there that another one of these keeps so."""
-        self.kept[at], self.sizes[at] = kept, len(_chunk(kept))
+    def keep(self, at: int, kept: Kept, size: int) -> None:
+        """Puts a chunk there that another one of these keeps so, and that has so many code points."""
+        self.kept[at], self.sizes[at] = kept, size
 
     def only(self, numbers: Iterable[int]) -> Narrow:
         numbers = list(numbers)
@@ -107,6 +110,22 @@ Chunks: TypeAlias = list[str] | Narrow
 def takes_wide(text: str) -> bool:
     """Whether the chunks of a text with this in it are worth keeping so, if it is long enough: it takes four bytes for each character."""
     return not text.isascii() and sys.getsizeof(text) >= 4 * len(text)
+
+
+def takes_more(text: str) -> bool:
+    """The same where the text is held beside others of its kind for a while: it takes two or four."""
+    return not text.isascii() and sys.getsizeof(text) >= 2 * len(text)
+
+
+def is_wide(kept: Kept) -> bool:
+    """Whether a string with this in it takes four bytes for each character."""
+    if isinstance(kept, bytes):
+        return any(first in kept for first in _FOUR)
+    return (
+        not kept.isascii() and max(kept) > "\uffff"
+        if len(kept) < _RUN
+        else sys.getsizeof(kept) >= 4 * len(kept)
+    )
 
 
 def put_together(lists: Iterable[Chunks]) -> Chunks:
@@ -156,7 +175,7 @@ def sizes(chunks: Chunks) -> list[int]:
     return chunks.sizes if isinstance(chunks, Narrow) else [len(chunk) for chunk in chunks]
 
 
-def size_of(chunks: Chunks, at: int) -> int:
+def size_at(chunks: Chunks, at: int) -> int:
     """The code points of one."""
     return chunks.sizes[at] if isinstance(chunks, Narrow) else len(chunks[at])
 
@@ -172,17 +191,29 @@ def utf_8(chunks: Chunks) -> Iterator[bytes]:
         yield one if isinstance(one, bytes) else _encoded(one)
 
 
+def say_the_same(one: Chunks, other: Chunks) -> bool:
+    """Whether they do, cut at different places. Nothing is joined."""
+    if isinstance(one, Narrow) and isinstance(other, Narrow):
+        return same_pieces(utf_8(one), utf_8(other))
+    return same_pieces(runs(one), runs(other))
+
+
 def has_return(kept: Kept) -> bool:
     """Whether there is a "\r" in it."""
     return b"\r" in kept if isinstance(kept, bytes) else "\r" in kept
 
 
+def pairs(kept: Kept) -> int:
+    """How many "\r\n" are in it."""
+    return kept.count(b"\r\n") if isinstance(kept, bytes) else kept.count("\r\n")
+
+
 def _kept(chunk: str) -> Kept:
-    if not takes_wide(chunk):
+    if not takes_more(chunk):
         return chunk
     narrow = _encoded(chunk)
     # A copy: what the encoder returns stands at the beginning of room for the longest UTF-8, and nobody else fits into the rest.
-    return bytes(memoryview(narrow)) if 2 * len(narrow) <= sys.getsizeof(chunk) else chunk
+    return bytes(memoryview(narrow)) if 3 * len(narrow) <= 2 * sys.getsizeof(chunk) else chunk
 
 
 def _chunk(kept: Kept) -> str:
@@ -203,7 +234,16 @@ def _decoded(kept: bytes) -> str:
         return kept.decode("utf-8", "surrogatepass")
 
 
-def difference(chunks: Chunks, length: int, new: str) -> tuple[int, int]:
+class Compared(Protocol):
+    """A string, or what looks like one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int | slice, /) -> str: ...
+    def startswith(self, piece: str, start: int, /) -> bool: ...
+    def endswith(self, piece: str, start: int, end: int, /) -> bool: ...
+
+
+def difference(chunks: Chunks, length: int, new: Compared) -> tuple[int, int]:
     """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
     start = 0
     for chunk in chunks:

@@ -11,36 +11,45 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
+from typing import overload
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import dominant, expand, fold
-from sidecar.core.narrow import Chunks, runs
-from sidecar.core.text import Text
-
-BOM = "\ufeff"
+from sidecar.core.text import BOM, AnyText, Text
 
 
-def normal(raw: str) -> str:
+@overload
+def normal(raw: str) -> str: ...
+@overload
+def normal(raw: Text) -> Text: ...
+@overload
+def normal(raw: AnyText) -> AnyText: ...
+def normal(raw: AnyText) -> AnyText:
     """`raw` without a leading byte order mark and with every LSP line end as one "\\n"."""
-    return fold(raw.removeprefix(BOM))
+    if isinstance(raw, str):
+        return fold(raw.removeprefix(BOM))
+    return raw.compared()
 
 
-def pieces(text: Text) -> Chunks:
-    """The compared form of `text`, in pieces. (No chunk ends between "\\r" and "\\n".)"""
-    found = text.folded()
-    if found[0].startswith(BOM):
-        found[0] = found[0].removeprefix(BOM)
-    return found
+def has_mark(raw: Text) -> bool:
+    return raw.slice(0, min(1, len(raw))) == BOM
 
 
-def says(text: Text, compared: str) -> bool:
+def without_mark(raw: AnyText) -> AnyText:
+    """`raw` without a leading byte order mark."""
+    if isinstance(raw, str):
+        return raw.removeprefix(BOM)
+    return raw.part(1, len(raw)) if has_mark(raw) else raw
+
+
+def says(text: Text, compared: AnyText) -> bool:
     """Whether `compared` is the compared form of `text`, found without making that."""
-    at = 0
-    for piece in runs(pieces(text)):
-        if not compared.startswith(piece, at):
-            return False
-        at += len(piece)
-    return at == len(compared)
+    return text.compared() == compared
+
+
+def say_the_same(one: Text, other: Text) -> bool:
+    """Whether two raw texts have the same compared form."""
+    return one == other or one.compared() == other.compared()
 
 
 class Normal:

@@ -14,9 +14,9 @@ takes logarithmic time, except in a line that spans chunks *and* is not all ASCI
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 from weakref import ref
 
 from sidecar.core import narrow
@@ -30,7 +30,6 @@ from sidecar.core.chunks import (
     divide_between,
     divided,
     line_end,
-    same_pieces,
     terminators,
     terminators_gained,
 )
@@ -44,18 +43,34 @@ from sidecar.core.narrow import (
     as_kept,
     difference,
     has_return,
+    is_wide,
     joined,
+    pairs,
     put_together,
     runs,
-    size_of,
+    say_the_same,
+    size_at,
     sizes,
+    takes_more,
     takes_wide,
     unlike,
     utf_8,
 )
 from sidecar.core.units import Encoding, halves, is_high, is_low, join_surrogates, points_of, units_of
 
-__all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget", "sharing"]
+__all__ = [
+    "AnyText",
+    "Encoding",
+    "Position",
+    "Range",
+    "Rope",
+    "Text",
+    "as_text",
+    "forget",
+    "narrowed",
+    "sharing",
+    "size_of",
+]
 
 
 class Position(NamedTuple):
@@ -75,16 +90,18 @@ class Range(NamedTuple):
 _FIRST_LINE = (0, (0, 0, 0))
 _NOT_FAR = (Encoding.UTF_32, 0, (0, 0, 0, 0))
 _SURROGATE = "\ud800"
+BOM = "\ufeff"
 _BMP = "\uffff"
 
 
 class Text:
-    """An immutable text. Equal to every other Text with the same characters."""
+    """An immutable text. Equal to every other Text, and to every string, with the same characters."""
 
     __slots__ = (
         "__weakref__",
         "_ascii",
         "_chunks",
+        "_compared",
         "_far",
         "_folded",
         "_index",
@@ -105,7 +122,7 @@ class Text:
         self._index = ChunkIndex(self._lines, lengths)
         self._length = sum(lengths)
         self._terminators = sum(self._lines)
-        self._ascii = all(chunk.isascii() for chunk in self._chunks)
+        self._ascii = all(kept.isascii() for kept in as_kept(self._chunks))
         """True only if all characters are ASCII: then one unit is one code point in every encoding."""
         self._near = _FIRST_LINE
         """The line requested last, and its start (chunk, offset in it, offset of the chunk): typing stays in one line."""
@@ -115,6 +132,8 @@ class Text:
         """What `json_escaped` made of each chunk."""
         self._folded: list[Kept | None] | None = None
         """What `folded` made of each chunk."""
+        self._compared: Text | Literal["itself"] | None = None
+        """See `compared`. (Were it the text itself, nobody would free it.)"""
         self._whole: str | None = None
         """See `remember`."""
 
@@ -134,6 +153,8 @@ class Text:
         return chunks[0] if len(chunks) == 1 else joined(chunks)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.says(other)
         if not isinstance(other, Text):
             return NotImplemented
         if self is other:
@@ -180,9 +201,29 @@ class Text:
         return tuple(self._chunks) if isinstance(self._chunks, list) else self._chunks.copy()
 
     @property
+    def runs(self) -> Iterable[str]:
+        """The same, some at a time: faster than one by one."""
+        return runs(self._chunks)
+
+    @property
     def is_narrow(self) -> bool:
-        """It is large and has characters of four bytes. To make a string of it takes time, and to keep that memory."""
+        """It is large, and a string of it takes two or four bytes for each character. To make that takes time, and to keep it memory."""
         return isinstance(self._chunks, Narrow)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The code points of each of its chunks."""
+        return sizes(self._chunks)
+
+    @property
+    def as_string(self) -> int:
+        """Bytes that Python would keep for a string of it, at most."""
+        return self._length * (4 if any(map(is_wide, as_kept(self._chunks))) else 1 if self._ascii else 2)
+
+    @property
+    def has_returns(self) -> bool:
+        """Whether there is a "\r" in it."""
+        return any(map(has_return, as_kept(self._chunks)))
 
     def utf_8(self) -> Iterator[bytes]:
         """The text as UTF-8, in pieces; lone surrogates included."""
@@ -265,6 +306,17 @@ class Text:
         end_chunk, _, end_before = self._index.chunk_of_offset(end)
         return self._between(start_chunk, start - before, end_chunk, end - end_before)
 
+    def part(self, start: int, end: int) -> AnyText:
+        """The same, as it is kept: in the chunks of this text where a string of it would take much more memory."""
+        if (start, end) == (0, self._length) and self.is_narrow:
+            return self
+        large = end - start >= max(narrow.FROM, 1) and self.is_narrow
+        return Text(*self._part(start, end)) if large else self.slice(start, end)
+
+    def in_narrow(self) -> Text:
+        """The same text, for which `is_narrow` holds."""
+        return self if self.is_narrow else Text(Narrow(self._chunks), self._lines.copy())
+
     def shared_ends(self, other: Text) -> tuple[int, int]:
         """How many code points both texts have in common at their start and, behind that, at their end.
 
@@ -309,27 +361,46 @@ class Text:
             if old is None and has_return(kept):
                 found[number] = fold(chunks[number])
             elif old is not None and old is not kept:
-                found.keep(number, old)
+                found.keep(number, old, chunks.sizes[number] - pairs(kept))
         self._folded = [*found.kept]
         return found
 
+    def expanded(self, terminator: str) -> Text:
+        """The text, whose line ends are all "\n", with this one instead. What is compared of that is this one."""
+        if terminator == "\n" or not self._terminators:
+            return self
+        chunks = self._chunks
+        pieces = (chunk.replace("\n", terminator) for chunk in chunks)
+        expanded = Text(list(pieces) if isinstance(chunks, list) else Narrow(pieces), self._lines.copy())
+        expanded._compared = self
+        return expanded
+
     def is_made_of(self, pieces: Chunks) -> bool:
         """Whether the text says what these do."""
-        return self._chunks == pieces or same_pieces(*map(runs, unlike(self._chunks, pieces)))
+        return self._chunks == pieces or say_the_same(*unlike(self._chunks, pieces))
 
-    def is_in(self, pieces: Chunks) -> bool:
-        """Whether these are its chunks."""
-        return all(
-            piece is chunk for piece, chunk in zip(as_kept(pieces), as_kept(self._chunks), strict=True)
-        )
+    def compared(self) -> Text:
+        """The text in the form that is compared (core/normal.py): this very text, where that is the same, else another one, kept as long as this one."""
+        if self._compared is None:
+            pieces = self.folded()
+            if pieces[0].startswith(BOM):
+                pieces[0] = pieces[0].removeprefix(BOM)
+            same = all(
+                piece is chunk for piece, chunk in zip(as_kept(pieces), as_kept(self._chunks), strict=True)
+            )
+            self._compared = "itself" if same else self._saying(pieces)
+        return self if isinstance(self._compared, str) else self._compared
 
-    def saying(self, pieces: Chunks) -> Text:
+    def _saying(self, pieces: Chunks) -> Text:
         """The text in pieces that say of its lines what its own chunks do, perhaps with other line ends."""
         said = [number for number, kept in enumerate(as_kept(pieces)) if kept]
         lines = [self._lines[number] for number in said]
         if isinstance(pieces, list):
-            return Text([pieces[number] for number in said] or [""], lines)
-        return Text(pieces.only(said) if said else [""], lines)
+            found = Text([pieces[number] for number in said] or [""], lines)
+        else:
+            found = Text(pieces.only(said) if said else [""], lines)
+        found._compared = "itself"
+        return found
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
         """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
@@ -425,7 +496,7 @@ class Text:
         new._far = self._far
         new._json = None if self._json is None else self._json.copy()
         new._folded = None if self._folded is None else self._folded.copy()
-        new._whole = None
+        new._compared = new._whole = None
         return new
 
     def _splice(self, start: int, end: int, new: str, foreseen: Text | None) -> None:
@@ -461,7 +532,7 @@ class Text:
         chunks, gained = self._chunks, len(new) - (end - start)
         behind = self._length - offset - end
         last, before = first, 0
-        while end - before > (size := size_of(chunks, last)):
+        while end - before > (size := size_at(chunks, last)):
             before += size
             last += 1
         head, tail = chunks[first][:start], chunks[last][end - before :]
@@ -511,6 +582,18 @@ class Text:
                 known[low:high] = [None] * len(fresh)
         self._index = ChunkIndex(self._lines, sizes(chunks))
 
+    def _part(self, start: int, end: int) -> tuple[Chunks, list[int]]:
+        """What it says from `start` to `end`, which is not nothing, in its own chunks but for the first and the last; and their terminators."""
+        first, _, before = self._index.chunk_of_offset(start)
+        last, _, last_before = self._index.chunk_of_offset(end - 1)
+        chunks = self._chunks
+        if first == last:
+            pieces = divide(chunks[first][start - before : end - before])
+            return put_together([chunks[:0], pieces]), [*map(terminators, pieces)]
+        begin, stop = chunks[first][start - before :], chunks[last][: end - last_before]
+        lines = [terminators(begin), *self._lines[first + 1 : last], terminators(stop)]
+        return put_together([chunks[:0], [begin], chunks[first + 1 : last], [stop]]), lines
+
     def _pieces_at(self, start: int, part: str) -> tuple[str, Chunks, list[int], str] | None:
         """`part` in pieces, if it is what the text says from `start` on: what it has of the first chunk that it is in, the chunks between with their
         terminators, and what it has of the last one. None: it is not, or too short for that to be of use."""
@@ -559,12 +642,13 @@ def forget() -> None:
 class Rope:
     """A text that is edited. It is not a Text, because it changes; `snapshot` keeps its current state."""
 
-    __slots__ = ("_foreseen", "_shared", "_text")
+    __slots__ = ("_foreseen", "_said", "_shared", "_text")
 
     def __init__(self, text: str = "") -> None:
         self._text = Text(text)
         self._shared = False
         self._foreseen: Text | None = None
+        self._said: str | None = None
 
     @classmethod
     def of(cls, text: Text) -> Rope:
@@ -572,7 +656,7 @@ class Rope:
         rope = cls.__new__(cls)
         rope._text = text
         rope._shared = True
-        rope._foreseen = None
+        rope._foreseen = rope._said = None
         return rope
 
     def __len__(self) -> int:
@@ -589,10 +673,10 @@ class Rope:
             self._shared = True
         return self._text
 
-    def foresees(self, text: Text | None) -> None:
+    def foresees(self, text: Text | None, said: str | None = None) -> None:
         """It will probably say `text`, one end after the other: what is long and put where `text` says the same is in the same chunks, and needs not be
-        divided. None: nobody knows any more."""
-        self._foreseen = text
+        divided. None: nobody knows any more. `said`: a string of all of `text`, where somebody has one."""
+        self._foreseen, self._said = text, said
 
     def adopt(self, text: Text) -> None:
         """`text` says the same: from now on both are in the same chunks."""
@@ -631,10 +715,14 @@ class Rope:
         return self._splice(start, end, new)
 
     def _splice(self, start: int, end: int, new: str) -> Edit:
+        foreseen = self._foreseen
+        if foreseen is not None and new is self._said and end - start == len(self._text):
+            self.adopt(foreseen)
+            return Edit(start, end, new)
         if self._shared:
             self._text = self._text._copy()
             self._shared = False
-        self._text._splice(start, end, new, self._foreseen)
+        self._text._splice(start, end, new, foreseen)
         return Edit(start, end, new)
 
     def _replace(self, new: str) -> Edit:
@@ -669,30 +757,76 @@ class Rope:
         return start, end, join_surrogates(new)
 
 
-def sharing(text: str, like: Text) -> Text:
-    """The Text of a string, in the chunks of `like` where both begin or end in the same way: what is equal is there once."""
-    if like.says(text):
+class _Sliced:
+    """A text, as `difference` looks at a string."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, at: int | slice) -> str:
+        start, end, _ = (at if isinstance(at, slice) else slice(at, at + 1)).indices(len(self.text))
+        return self.text.slice(start, max(start, end))
+
+    def startswith(self, piece: str, start: int) -> bool:
+        return self[start : start + len(piece)] == piece
+
+    def endswith(self, piece: str, start: int, end: int) -> bool:
+        return end - len(piece) >= start and self[end - len(piece) : end] == piece
+
+
+def sharing(text: AnyText, like: Text) -> Text:
+    """The text, in the chunks of `like` where both begin or end in the same way: what is equal is there once."""
+    if like == text:
         return like
     if not len(like):
-        return Text.of(text)
+        return as_text(text)
     chunks = like._chunks
-    start, end = difference(chunks, len(like), text)
+    said = text if isinstance(text, str) else _Sliced(text)
+    start, end = difference(chunks, len(like), said)
     most, head, begin = start, 0, 0
     while head < len(chunks) and begin + len(chunks[head]) <= most:
         begin += len(chunks[head])
         head += 1
-    if head and text[begin - 1] == "\r" and text[begin : begin + 1] == "\n":
+    if head and said[begin - 1] == "\r" and said[begin : begin + 1] == "\n":
         head -= 1
         begin -= len(chunks[head])
-    most, tail, stop = len(like) - end, 0, len(text)
-    while tail < len(chunks) - head and len(text) - stop + len(chunks[-1 - tail]) <= most:
+    most, tail, stop = len(like) - end, 0, len(said)
+    while tail < len(chunks) - head and len(said) - stop + len(chunks[-1 - tail]) <= most:
         tail += 1
         stop -= len(chunks[-tail])
-    if tail and text[stop] == "\n" and text[stop - 1 : stop] == "\r":
+    if tail and said[stop] == "\n" and said[stop - 1 : stop] == "\r":
         stop += len(chunks[-tail])
         tail -= 1
-    middle = _chunks_of(text, begin, stop) if begin < stop else []
+    middle: Chunks = []
+    if begin < stop:
+        middle = _chunks_of(text, begin, stop) if isinstance(text, str) else text._part(begin, stop)[0]
     return Text(put_together([chunks[:head], middle, chunks[len(chunks) - tail :]]) or [""])
+
+
+AnyText: TypeAlias = str | Text
+"""A string, or a Text where the string would take much more memory than the text has bytes (`narrowed`). Both have a length, and are equal
+where they say the same."""
+
+
+def narrowed(text: AnyText) -> AnyText:
+    """A text as it is handed on."""
+    if isinstance(text, Text) or len(text) < narrow.FROM or not takes_more(text):
+        return text
+    return Text(Narrow(divided(text)))
+
+
+def as_text(text: AnyText) -> Text:
+    return text if isinstance(text, Text) else Text.of(text)
+
+
+def size_of(text: AnyText) -> int:
+    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
+    if isinstance(text, Text):
+        return sum(map(len, text.utf_8()))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _chunks_of(text: str, start: int = 0, end: int | None = None) -> Chunks:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.text import AnyText
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,12 @@ class Version:
     """The text of a hunk after one author's work on it."""
 
     author: Author
-    text: str
+    said: AnyText
+    """`text`, as it is kept."""
+
+    @property
+    def text(self) -> str:
+        return str(self.said)
 
 
 AuthorFilter = Callable[[Author], bool]
@@ -53,7 +59,7 @@ def on_top(versions: Sequence[Version], version: Version) -> tuple[Version, ...]
     if not versions or not versions[-1].author.same_turn(version.author):
         return (*versions, version)
     author = versions[-1].author if version.author.aftermath else version.author
-    return (*versions[:-1], Version(author, version.text))
+    return (*versions[:-1], Version(author, version.said))
 
 
 _LARGEST, _PIECES = 8_000_000, 100_000
@@ -106,16 +112,18 @@ def _in_order(stretches: Sequence[Sequence[Version]]) -> list[list[tuple[int, Ve
     return found
 
 
-def kept(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[str, tuple[Version, ...]]:
+def kept(
+    old: AnyText, versions: Sequence[Version], whose: AuthorFilter
+) -> tuple[AnyText, tuple[Version, ...]]:
     """The stretch once those authors' versions count as reviewed."""
     left: list[Version] = []
     for version in versions:
         if not whose(version.author):
             left.append(version)
         elif left:  # on top of unreviewed work, from which it cannot be told apart any more
-            left[-1] = Version(left[-1].author, version.text)
+            left[-1] = Version(left[-1].author, version.said)
         else:
-            old = version.text
+            old = version.said
     return old, tuple(left)
 
 

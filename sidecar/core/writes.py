@@ -35,6 +35,8 @@ from sidecar.core.diff import diff
 from sidecar.core.hunks import line_hunks
 from sidecar.core.knowledge import Sent
 from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
+from sidecar.core.places import Places
+from sidecar.core.text import AnyText, Text, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +46,30 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class EditText:
-    """Apply `changes` to the current text; `base` is the text the agent's change was measured from."""
+    """Change the current text; `base` is the text the agent's change was measured from."""
 
-    changes: ChangeSet
-    base: str
-    after: str | None = None
+    made: ChangeSet | Places
+    base: AnyText
+    after: AnyText | None = None
     """The text it leads to, where that is known without making it."""
+
+    @property
+    def changes(self) -> ChangeSet:
+        """What to apply to the current text."""
+        return self.made.changes() if isinstance(self.made, Places) else self.made
+
+    def places(self, current: Text) -> Places:
+        """The same, of the current text."""
+        if isinstance(self.made, Places):
+            return self.made
+        after = as_text(self.made.apply(current)) if self.after is None else as_text(self.after)
+        return Places.of(self.made, after)
 
 
 Plan = NoChange | EditText | Conflict
 
 
-def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
+def plan_write(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> Plan:
     """The smallest set of edits that brings the agent's change into `current` and keeps everybody else's."""
     if new == current:
         return NoChange()
@@ -69,7 +83,7 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     return NoChange() if isinstance(plan, EditText) and plan.changes.is_empty else plan
 
 
-def base_of(candidates: Iterable[Candidate], current: str, new: str) -> str:
+def base_of(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> AnyText:
     """The text from which `plan_write` measures `new`; of those it cannot decide between, the oldest one, which takes the least away. Empty
     if there is none."""
     shown, doubtful = _sorted(candidates)
@@ -80,17 +94,18 @@ def base_of(candidates: Iterable[Candidate], current: str, new: str) -> str:
     return texts[-1] if isinstance(plan, Conflict) else plan.base
 
 
-def conflicting_base(candidates: Iterable[Candidate], current: str, new: str) -> str | None:
+def conflicting_base(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> str | None:
     """The base from which `new` is a conflict with `current`, when `plan_write` says that it is one."""
     shown, doubtful = _sorted(candidates)
     texts = _left(shown, doubtful, new)[1]
-    return next((text for text in texts if isinstance(merge(text, current, new), Conflict)), None)
+    strings = (str(text) for text in texts)
+    return next((text for text in strings if isinstance(merge(text, str(current), str(new)), Conflict)), None)
 
 
-def _sorted(candidates: Iterable[Candidate]) -> tuple[str | None, list[Candidate]]:
+def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candidate]]:
     """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; each text once, and once more where both the program
     read it and the disk held it."""
-    shown: str | None = None
+    shown: AnyText | None = None
     doubtful: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: c.serial, reverse=True):
         if candidate.is_certain:
@@ -100,7 +115,9 @@ def _sorted(candidates: Iterable[Candidate]) -> tuple[str | None, list[Candidate
     return shown, doubtful
 
 
-def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[Sent | None, list[str]]:
+def _left(
+    shown: AnyText | None, doubtful: Sequence[Candidate], new: AnyText
+) -> tuple[Sent | None, list[AnyText]]:
     """Rules 3 and 4: the texts that may be the base, the one from rule 2 first, and what is known of them."""
     itself = next((i for i, c in enumerate(doubtful) if c.from_disk and c.text == new), None)
     sent = Sent(new)
@@ -112,7 +129,7 @@ def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[S
         and not (c.from_disk and itself is not None and i < itself)
         and (c.from_disk or shown is None or sent.hints_at(c.text, shown))
     ]
-    texts = list(dict.fromkeys(texts))
+    texts = [text for i, text in enumerate(texts) if text not in texts[:i]]
     if itself is not None or len(texts) < 2:
         return None, texts or [""]
     proven = {(a, b): sent.shows(a, b) for a in texts for b in texts if a is not b}
@@ -121,7 +138,7 @@ def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[S
 
 
 def _decided(
-    sent: Sent | None, texts: Sequence[str], shown: str | None, current: str, new: str
+    sent: Sent | None, texts: Sequence[AnyText], shown: AnyText | None, current: AnyText, new: AnyText
 ) -> EditText | Conflict:
     """Rule 5. What counts may change nothing."""
     plans: list[EditText] = []
@@ -143,10 +160,10 @@ def _decided(
     return plans[best]
 
 
-def _plan(base: str, current: str, new: str) -> Plan:
+def _plan(base: AnyText, current: AnyText, new: AnyText) -> Plan:
     if base == current:
-        return EditText(diff(current, new), base, new)
-    merged = merge(base, current, new)
+        return EditText(_difference(current, new), base, new)
+    merged = merge(str(base), str(current), str(new))
     match merged:
         case Merged():
             return NoChange() if merged.changes.is_empty else EditText(merged.changes, base)
@@ -154,8 +171,15 @@ def _plan(base: str, current: str, new: str) -> Plan:
             return merged
 
 
-def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:
+def _difference(old: AnyText, new: AnyText) -> ChangeSet | Places:
+    if isinstance(old, str) and isinstance(new, str):
+        return diff(old, new)
+    return Places.between(as_text(old), as_text(new))
+
+
+def _more_taken(current: AnyText, plan: EditText, otherwise: EditText) -> Conflict | None:
     """Where `plan` takes lines out of `current` that `otherwise` leaves there."""
+    current = str(current)
     rest, left = plan.changes.apply(current), otherwise.changes.apply(current)
     gone = set(_lines(current)).intersection(_lines(left)).difference(_lines(rest), ("",))
     if not gone:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import AnyText, Text
 from sidecar.disk.refusals import refuse
 
 TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
@@ -87,14 +88,16 @@ def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str 
 class Encoded:
     """The bytes that `encode` would give, made piece by piece while they are written: a large text is in memory once."""
 
-    def __init__(self, text: str, encoding: str, bom: bytes, size: int) -> None:
+    def __init__(self, text: AnyText, encoding: str, bom: bytes, size: int) -> None:
         self._text = text
         self._encoding = encoding
         self._bom = bom
         self._size = size
 
     @staticmethod
-    def of(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> Encoded | Refusal:
+    def of(
+        text: AnyText, encoding: str = "utf-8", bom: bytes = b"", requested: str = ""
+    ) -> Encoded | Refusal:
         """Refused as by `encode`."""
         size = len(bom)
         for piece in _pieces(text):
@@ -113,7 +116,9 @@ class Encoded:
             yield piece.encode(self._encoding, "strict")
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _pieces(text: AnyText) -> Iterator[str]:
+    if isinstance(text, Text):
+        return iter(text.runs)
     return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
 
 

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
+from sidecar.core.places import Places
 from sidecar.core.retold import Fate, Picked, Told
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.core.versions import Author
 
 
@@ -25,9 +26,9 @@ class Entry:
     """The session's folder."""
     path: str
     """Canonical."""
-    before: str | None
+    before: AnyText | None
     """None: the file does not exist."""
-    after: str | None
+    after: AnyText | None
     """None: the file is removed."""
     encoding: str
     bom: bytes
@@ -37,7 +38,7 @@ class Entry:
     None under the path: nothing."""
     made: tuple[str, ...] = ()
     """The folders (canonical) that were made for the file: they go with it when nothing else is in them."""
-    changes: ChangeSet | None = field(default=None, compare=False)
+    changes: ChangeSet | Places | None = field(default=None, compare=False)
     """What leads from `before` to `after`, where that is known: then nobody compares them again."""
     kept: tuple[Text | None, Text | None] = field(default=(None, None), compare=False)
     """`before` and `after`, where somebody keeps them anyway: the journal remembers those."""

@@ -19,7 +19,9 @@ from typing import NamedTuple
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
-from sidecar.core.text import Text, sharing
+from sidecar.core.inflight import led_to
+from sidecar.core.places import Places
+from sidecar.core.text import AnyText, Text, as_text, sharing
 
 MAX_DEPTH = 32
 """The longest chain of changes from a text to one that is stored whole."""
@@ -40,7 +42,7 @@ class TextLost(Exception):
 class Prepared(NamedTuple):
     """A text ready to be stored."""
 
-    text: str | Text
+    text: AnyText
     hash: bytes
     data: bytes | bytearray | None
     """None: already stored."""
@@ -67,10 +69,10 @@ class TextStore:
 
     def prepare(
         self,
-        text: str | Text,
+        text: AnyText,
         like: bytes | None = None,
-        like_text: str | None = None,
-        hunks: Sequence[Hunk] | ChangeSet | None = None,
+        like_text: AnyText | None = None,
+        hunks: Sequence[Hunk] | ChangeSet | Places | None = None,
         *,
         one_of_many: bool = False,
         kept: Text | None = None,
@@ -94,7 +96,7 @@ class TextStore:
             if self._is_sound(known_id, digest):
                 return Prepared(whole, digest, None)
         elif like is not None:
-            data = self._as_changes(str(text), like, like_text, hunks)
+            data = self._as_changes(text, like, like_text, hunks)
             if data is not None:
                 return Prepared(whole, digest, data, like)
         return Prepared(whole, digest, compressed(encoded(text)))
@@ -129,13 +131,16 @@ class TextStore:
 
     def get(self, text_id: int) -> str:
         """The text with this id. Raises TextLost."""
+        return str(self._get(text_id))
+
+    def _get(self, text_id: int) -> AnyText:
         digest = self.hash_of(text_id)
         if digest is None:
             raise TextLost(text_id)
         known = self._recent.get(digest)
         if known is not None:
             self._recent.move_to_end(digest)
-            return str(known)
+            return known if known.is_narrow else str(known)
         text = self._rebuild(text_id)
         if digest_of(encoded(text)) != digest:
             raise TextLost(text_id)
@@ -168,7 +173,11 @@ class TextStore:
         return True
 
     def _as_changes(
-        self, text: str, like: bytes, like_text: str | None, hunks: Sequence[Hunk] | ChangeSet | None
+        self,
+        text: AnyText,
+        like: bytes,
+        like_text: AnyText | None,
+        hunks: Sequence[Hunk] | ChangeSet | Places | None,
     ) -> bytes | bytearray | None:
         """The text as changes to the one with hash `like`, or None if they are not small enough."""
         like_id = self.find(like)
@@ -178,11 +187,16 @@ class TextStore:
             if like_id is None:
                 return None
             try:
-                like_text = self.get(like_id)
+                like_text = self._get(like_id)
             except TextLost:
                 return None
         if isinstance(hunks, ChangeSet):
             changes = hunks
+        elif isinstance(hunks, Places) or isinstance(text, Text) or isinstance(like_text, Text):
+            places = hunks if isinstance(hunks, Places) else Places.between(as_text(like_text), as_text(text))
+            if 2 * places.added > len(text):
+                return None
+            changes = places.changes()
         else:
             hunks = line_hunks(like_text, text) if hunks is None else hunks
             changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
@@ -219,7 +233,7 @@ class TextStore:
             raise TextLost(text_id) from error
         return text
 
-    def _remember(self, digest: bytes, text: str | Text) -> None:
+    def _remember(self, digest: bytes, text: AnyText) -> None:
         if digest not in self._recent:
             if isinstance(text, str):
                 last = next(reversed(self._recent.values()), None)
@@ -231,7 +245,7 @@ class TextStore:
             self._size -= len(self._recent.popitem(last=False)[1])
 
 
-def encoded(text: str | Text) -> Iterator[bytes]:
+def encoded(text: AnyText) -> Iterator[bytes]:
     """Its UTF-8, in pieces; lone surrogates included."""
     if isinstance(text, Text):
         return text.utf_8()
@@ -266,10 +280,13 @@ def _decompressed(data: bytes) -> Iterator[bytes]:
         raise zlib.error("it ends too early")
 
 
-def leads_to(changes: ChangeSet, before: str, after: str) -> bool:
+def leads_to(changes: ChangeSet, before: AnyText, after: AnyText) -> bool:
     """Whether `changes` make `after` of `before`. Nothing is put together for that."""
     if changes.new_length != len(after):
         return False
+    if isinstance(before, Text):
+        return led_to(before, changes) == after
+    after = str(after)
     reached = at = 0
     for edit in (*changes.edits, Edit(len(before), len(before), "")):
         for start in range(reached, edit.start, PIECE):

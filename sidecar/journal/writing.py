@@ -15,8 +15,9 @@ from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.lines_changed import lines_changed as lines_of
+from sidecar.core.places import Places
 from sidecar.core.retold import Picked
-from sidecar.core.text import Text
+from sidecar.core.text import Text, as_text
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
@@ -46,7 +47,7 @@ class _Prepared(NamedTuple):
     """An entry, and what of it can be worked out before the transaction."""
 
     entry: Entry
-    hunks: Sequence[Hunk] | ChangeSet
+    hunks: Sequence[Hunk] | ChangeSet | Places
     lines: tuple[int, int]
     texts: Sequence[Prepared | None]
 
@@ -57,6 +58,9 @@ class _Prepared(NamedTuple):
             return _Prepared(
                 entry, entry.changes, lines_of(old, entry.changes), _prepare(db, entry, entry.changes)
             )
+        if isinstance(old, Text) or isinstance(new, Text):
+            changes = Places.between(as_text(old), as_text(new)) if old else Places.made(as_text(new))
+            return _Prepared(entry, changes, lines_of(old, changes), _prepare(db, entry, changes))
         hunks = line_hunks(old, new)
         return _Prepared(entry, hunks, _lines_changed(old, new, hunks), _prepare(db, entry, hunks))
 
@@ -180,7 +184,9 @@ def _lines(text: str, start: int, end: int) -> int:
     return ends + (start < end and text[end - 1] not in "\r\n")
 
 
-def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet) -> Sequence[Prepared | None]:
+def _prepare(
+    db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet | Places
+) -> Sequence[Prepared | None]:
     """Prepares both texts. `hunks`: the changes between them."""
     row = db.connection.execute(
         "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",

@@ -12,8 +12,9 @@ from typing import Any, Protocol, cast
 from lsprotocol import types
 
 from sidecar.core.chunks import terminators
-from sidecar.core.escape import plain
+from sidecar.core.escape import plain, shorten
 from sidecar.core.json_types import Json
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
@@ -30,9 +31,12 @@ _FEW = 3
 class ReviewService(Protocol):
     """The workspace's review; before `initialize` it has no changes."""
 
-    def changes(self, selector: Selector) -> list[Json]: ...
+    def rows(self, selector: Selector) -> list[Json]:
+        """The hunks, with their texts as they are kept (`core.text.AnyText`)."""
+        ...
+
     async def listed(self, selector: Selector) -> list[Json]:
-        """The same, after checking files that are not open."""
+        """The same as JSON, after checking files that are not open."""
         ...
 
     def text_before(self, selector: Selector) -> str | None: ...
@@ -140,7 +144,7 @@ class ReviewFeatures:
     def _rows(self, uri: str) -> list[Json]:
         if self._editor.capabilities.changes:
             return []
-        return self._service.changes(Selector(uri=normalise(uri)))
+        return self._service.rows(Selector(uri=normalise(uri)))
 
 
 def selector(which: ext.Changes) -> Selector:
@@ -182,15 +186,18 @@ _WHOLE = {
 }
 
 
-def _count(text: object) -> int:
-    words = str(text)
+def _count(words: object) -> int:
+    if isinstance(words, Text):
+        return words.line_count - (words.slice(max(0, len(words) - 1), len(words)) in ("", "\n", "\r"))
+    words = str(words)
     # three searches of 10 MB take too long
     lines = words.count("\n") or words.count("\r") if len(words) > _LARGE else terminators(words)
     return lines + (words[-1:] not in ("", "\n", "\r"))
 
 
 def _hint(row: Json) -> Json:
-    old = str(row["oldText"])
+    old = row["oldText"]
+    old = shorten(old, 300) if isinstance(old, Text) else str(old)
     by = "on disk, not known by whom" if row.get("unknown") else "by an agent"
     message = f"Changed {by} ({describe(row)}), not reviewed yet."
     if old:

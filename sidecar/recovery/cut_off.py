@@ -29,6 +29,7 @@ from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import Told, led_to, retold
+from sidecar.core.text import AnyText
 from sidecar.core.uri import from_path
 from sidecar.disk import (
     Decoded,
@@ -436,10 +437,14 @@ def _decoded(state: FileState | None) -> Decoded | None:
     return decoded if isinstance(decoded, Decoded) else None
 
 
-def _is_same(one: str | None, other: str | None) -> bool:
+def _is_same(one: AnyText | None, other: AnyText | None) -> bool:
     if one is None or other is None:
         return one is other
     return normal(one) == normal(other)
+
+
+def _said(text: AnyText | None) -> str | None:
+    return None if text is None else str(text)
 
 
 def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
@@ -481,7 +486,9 @@ def _under_review(
         return None
     if entry.states is not None:
         return f"{KEPT}{entry_id}:{uri}", *to_kept(KeptFile(entry.path, *entry.states, author))
-    return _on_top(entry.path, Told(author, entry.before, entry.after, "open"), _hunks(kept), writes)
+    return _on_top(
+        entry.path, Told(author, _said(entry.before), _said(entry.after), "open"), _hunks(kept), writes
+    )
 
 
 def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:

@@ -11,7 +11,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text, forget
+from sidecar.core.text import AnyText, Text, forget
 from sidecar.core.uri import DocumentUri, from_name
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.behind.behind import Behind
@@ -486,7 +486,7 @@ class Workspace:
             self._note("read", ticket, answer, line)
         return answer
 
-    async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
+    async def write(self, ticket: Ticket, content: AnyText) -> WriteDone | Refusal:
         answer = await self._writer.write(ticket, content)
         self._note("write", ticket, answer)
         return await self.decided(ticket.session_id, answer)

@@ -282,7 +282,7 @@ def test_what_nobody_knows_between_an_agents_work_goes_with_that() -> None:
     (hunk,) = document.ledger.hunks
     rejection = document.ledger.reject(len(document.text), [hunk.id])
     assert (rejection.impossible, rejection.changes.apply(document.text)) == ((), "a\nline\nb\n")
-    assert hunk.old_of_known == "line"
+    assert hunk.was_of_known == "line"
 
 
 def test_several_edits_of_which_only_the_last_text_is_known_bring_nothing_back() -> None:

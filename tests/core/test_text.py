@@ -160,7 +160,8 @@ def test_equality_and_hash_are_by_content_however_it_is_divided() -> None:
     assert edited == whole
     assert hash(edited) == hash(whole)
     assert edited != Text.of("abcXYZdefgi")
-    assert edited != "abcXYZdefgh"
+    assert edited == "abcXYZdefgh"
+    assert edited != "abcXYZdefgi"
     assert {edited: 1}[whole] == 1
 
 

@@ -18,7 +18,7 @@ from tests.gates.loop_bound import bound, least
 from tests.gates.product import a_product
 from tests.gates.size import size
 from tests.gates.test_loop_steps import slowest
-from tests.gates.test_write_bytes import CHANGES, ROWS, TEXTS
+from tests.gates.test_write_bytes import CHANGES, ROWS, TEXTS, assert_says
 
 pytestmark = [
     pytest.mark.timeout(1800),
@@ -26,7 +26,11 @@ pytestmark = [
         sys.platform == "win32", reason="the clock of a thread's processor time is too coarse there"
     ),
 ]
-SMALL = [("code", "all of it", True), ("CRLF", "all of it", False), ("an emoji in each line", "a word", True)]
+SMALL = [
+    ("code", "all of it", True),
+    ("CRLF", "all of it", False),
+    ("an emoji in each line, CRLF", "a word", True),
+]
 
 
 class Longest(NamedTuple):
@@ -67,10 +71,7 @@ async def longest(
         reading = told(clock)
         clock.unlink(missing_ok=True)
         await run({"lines": str(line)}, {"await": "w"})
-        if is_open:
-            assert product.document(file).text == content
-        else:
-            assert file.read_bytes() == content.encode()
+        assert_says(product.document(file).text if is_open else file.read_bytes().decode(), content)
     return Longest(reading, told(clock))
 
 

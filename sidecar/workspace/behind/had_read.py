@@ -100,7 +100,7 @@ class HadRead:
         if before not in texts[1:]:
             return before
         base = base_of(state.beliefs.candidates(session.id, uri, texts, moment), before, disk)
-        return base if base in texts[: texts.index(before)] else before
+        return str(base) if base in texts[: texts.index(before)] else before
 
     def _act_began(self, session_id: str, call: str) -> int:
         acts = self._acts.get(session_id)

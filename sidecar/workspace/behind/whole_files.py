@@ -96,7 +96,7 @@ class WholeFiles:
             if path is None or len(hunks) != 1 or (hunks[0].start, hunks[0].end) != (0, len(reviewed.text)):
                 continue
             authors = [version.author for version in hunks[0].versions]
-            if not hunks[0].old and authors[0].created and not any(author.unknown for author in authors):
+            if not hunks[0].was and authors[0].created and not any(author.unknown for author in authors):
                 found.append(path)
         return found
 

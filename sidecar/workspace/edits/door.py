@@ -26,7 +26,7 @@ from sidecar.core.final_end import keep_final_end
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import normal
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.edits.write_task import Misplaced
@@ -47,10 +47,10 @@ End = TypeVar("End")
 class Planned:
     """An edit planned for the current text. All texts are raw, as the editor has them."""
 
-    before: str
+    before: AnyText
     changes: ChangeSet
     """Changes to `before`."""
-    after: str
+    after: AnyText
     """The text after the changes."""
     kept: tuple[Text | None, Text | None] = (None, None)
     """`before` and `after`, in the chunks of the document's text, where somebody has them."""
@@ -244,8 +244,9 @@ class Door:
         """For an editor of lines, without what it does to the final line end."""
         if not self._editor.capabilities.keeps_lines:
             return planned
-        changes = keep_final_end(planned.before, planned.changes)
-        return planned if changes is planned.changes else Planned.of(planned.before, changes)
+        before = str(planned.before)
+        changes = keep_final_end(before, planned.changes)
+        return planned if changes is planned.changes else Planned.of(before, changes)
 
     async def _ended(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
@@ -285,7 +286,7 @@ class Door:
         def right(found: Separated) -> Right[End]:
             to_say: Right[End] = Right(found.without) if late else intent.right(found)
             fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
-            return replace(to_say, wanted=fitted.after)
+            return replace(to_say, wanted=str(fitted.after))
 
         label, what = f"{intent.label}, put right", intent.what()
         corrected = await self._sender.correct(sent, label, what, intent.path, right)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import normal
+from sidecar.core.text import AnyText
 from sidecar.workspace.ports.ports import EditorCapabilities
 
 
-def keeps(can: EditorCapabilities, before: str | None, after: str) -> bool:
+def keeps(can: EditorCapabilities, before: str | None, after: AnyText) -> bool:
     """Whether the disk would say `after`, where the line ends of `before` count for all of it. Raw texts; `before`: None for a new file."""
+    after = str(after)
     if can.keeps_lines and (before == "" or normal(after) == "\n"):
         return False
     ends = not can.adds_final_end or after.endswith("\n")

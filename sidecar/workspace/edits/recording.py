@@ -13,8 +13,9 @@ from sidecar.core.file_state import FileState
 from sidecar.core.inflight import led_to
 from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
+from sidecar.core.places import Places
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import Text, sharing
+from sidecar.core.text import AnyText, Text, as_text, sharing
 from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, decode
@@ -34,11 +35,11 @@ class DiskChange:
     """Added and removed."""
 
     @staticmethod
-    def of(before: str, changes: ChangeSet, like: Text | None = None) -> DiskChange:
+    def of(before: AnyText, changes: ChangeSet | Places, like: Text | None = None) -> DiskChange:
         """`like`: a text that is probably `before`, and then not copied."""
-        text = Text.of(before) if like is None else sharing(before, like)
-        after = led_to(text, changes)
-        after.folded()  # which others ask for, on the event loop
+        text = as_text(before) if like is None else sharing(before, like)
+        after = changes.new if isinstance(changes, Places) else led_to(text, changes)
+        after.compared()  # which others ask for, on the event loop
         return DiskChange(text, after, lines_changed(text, changes))
 
 
@@ -55,13 +56,13 @@ class Recorder:
         self,
         session: Session,
         path: str,
-        before: str | None,
-        after: str | None,
+        before: AnyText | None,
+        after: AnyText | None,
         via: str,
         encoding: str = "utf-8",
         bom: bytes = b"",
         call: str | None = None,
-        changes: ChangeSet | None = None,
+        changes: ChangeSet | Places | None = None,
         kept: tuple[Text | None, Text | None] = (None, None),
     ) -> Author | Refusal:
         """Journals a change that is about to be made; durable when this returns. The author names it from now on.
@@ -204,7 +205,12 @@ class Recorder:
         self.disk_change(session, uri, author, changes, DiskChange.of(before, changes))
 
     def disk_change(
-        self, session: Session | None, uri: DocumentUri, author: Author, changes: ChangeSet, known: DiskChange
+        self,
+        session: Session | None,
+        uri: DocumentUri,
+        author: Author,
+        changes: ChangeSet | Places,
+        known: DiskChange,
     ) -> None:
         """The same. `known`: of this change."""
         text, after = known.before, known.after
@@ -222,6 +228,8 @@ def _decoded(state: FileState | None) -> Decoded | None:
     return decoded if isinstance(decoded, Decoded) else None
 
 
-def first_line(text: Text, changes: ChangeSet) -> int:
+def first_line(text: Text, changes: ChangeSet | Places) -> int:
     """The first line that is changed, from 0."""
+    if isinstance(changes, Places):
+        return text.position_at(changes.hunks[0].old_start, Encoding.UTF_32).line if changes.hunks else 0
     return text.position_at(changes.edits[0].start, Encoding.UTF_32).line if changes.edits else 0

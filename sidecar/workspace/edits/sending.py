@@ -231,7 +231,9 @@ class Sender:
         changes: ChangeSet,
         edits: Sequence[TextEdit] = (),
     ) -> Sent:
-        watch = Watch(tracked.document, expected, sent=[edit.new_text for edit in edits])
+        first = changes.edits[0] if len(changes.edits) == 1 else None
+        whole = None if first is None or first.end - first.start < changes.length else first.new
+        watch = Watch(tracked.document, expected, sent=[edit.new_text for edit in edits], said=whole)
         coordinates = self._editor.capabilities.coordinates
         is_disks = tracked.is_on_disk(expected)
         flight = InFlight(watch, edits, changes, coordinates, is_disks=is_disks, misplaces=self._misplaces)

@@ -11,7 +11,7 @@ from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan, plan_write
 from sidecar.workspace.state.queues import Ticket
@@ -45,8 +45,8 @@ class WriteTask:
 
     session: Session
     ticket: Ticket
-    content: str
-    wanted: str
+    content: AnyText
+    wanted: AnyText
     """`content` in the compared form of `core.normal`."""
     replacing: Replacing | None = None
 
@@ -56,18 +56,18 @@ class WriteTask:
         return self.session.may_act(self.ticket.asked_in)
 
     @property
-    def result(self) -> str:
+    def result(self) -> AnyText:
         """What the agent takes the file to say once it is done, in the compared form."""
         return self.wanted if self.replacing is None else self.replacing.after
 
-    def content_in(self, raw: str) -> str | Refusal:
+    def content_in(self, raw: str) -> AnyText | Refusal:
         """What the file that says `raw` is to say."""
         return self.content if self.replacing is None else self.replacing.change(normal(raw))
 
-    def plan(self, candidates: Sequence[Candidate], current: str) -> Plan | Refusal:
+    def plan(self, candidates: Sequence[Candidate], current: AnyText) -> Plan | Refusal:
         """The edits of `current` (compared form) that this asks for."""
         if self.replacing is not None:
-            return self.replacing.plan(current)
+            return self.replacing.plan(str(current))
         return plan_write(candidates, current, self.wanted)
 
     def believe(

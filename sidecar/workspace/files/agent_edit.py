@@ -16,9 +16,10 @@ from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
+from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text, forget
+from sidecar.core.text import AnyText, Text, forget
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan
 from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
@@ -40,7 +41,7 @@ class _WorkedOut:
 
     candidates: tuple[Candidate, ...]
     text: Text
-    now: Normal
+    now: Normal | NormalText
     """What it says."""
     edit: Planned | NoChange | Conflict | Refusal
     lines: tuple[int, int]
@@ -49,14 +50,14 @@ class _WorkedOut:
     """What it leads to, where that is large, and what the agent wants."""
 
 
-def _normal(text: Text) -> Normal:
-    text.folded()  # which others ask for, on the event loop
-    return Normal(str(text))
+def _normal(text: Text, wanted: AnyText) -> Normal | NormalText:
+    text.compared()  # which others ask for, on the event loop
+    return normal_of(text, wanted)
 
 
 def _led_to(text: Text, changes: ChangeSet) -> Text:
     after = led_to(text, changes)
-    after.folded()
+    after.compared()
     return after
 
 
@@ -91,26 +92,39 @@ class AgentEdit(Intent[Refusal | None]):
 
     def said_by(self, text: Text | None) -> Kept | None:
         """`text`, which the document says, where it is known to be what the agent wants. None: they are to be compared."""
-        return None if text is None or text is not self._wanted else Kept(text)
+        return None if text is None or text is not self._wanted else Kept.of_raw(text)
 
     async def prepare(self, tracked: Tracked) -> None:
         """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
         snapshot = tracked.document.snapshot()
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
-            now = await aside(size, lambda: _normal(snapshot))
+            now = await aside(size, lambda: _normal(snapshot, self._task.wanted))
+            document = tracked.document
+            if isinstance(now, NormalText) and not tracked.closed and document.snapshot() is snapshot:
+                document.rope.adopt(now.raw)
+                snapshot = now.raw
             candidates = self._candidates(tracked.document.uri, now.text)
             self._ahead = await aside(size, lambda: self._worked_out(candidates, now, snapshot))
 
-    def _worked_out(self, candidates: tuple[Candidate, ...], now: Normal, text: Text) -> _WorkedOut:
+    def _worked_out(
+        self, candidates: tuple[Candidate, ...], now: Normal | NormalText, text: Text
+    ) -> _WorkedOut:
         """`now` is what `text` says."""
         plan = self._task.plan(candidates, now.text)
         if self._is_notebook:
-            plan = self._as_saved(plan, now.text)
+            plan = self._as_saved(plan, str(now.text))
         if not isinstance(plan, EditText):
             return _WorkedOut(candidates, text, now, plan, (0, 0))
+        if isinstance(now, NormalText):
+            places = now.in_raw(plan.places(now.text))
+            made = places.new
+            made.compared()
+            wanted = None if plan.after is None or self._is_notebook else made
+            planned = Planned(text, places.changes(), made, (text, made))
+            return _WorkedOut(candidates, text, now, planned, lines_changed(text, places), wanted)
         changes = now.changes_in_raw(plan.changes)
-        known = plan.after if changes is plan.changes else None
+        known = str(plan.after) if plan.after is not None and changes is plan.made else None
         after = changes.apply(now.raw) if known is None else known
         large = len(now.raw) + len(after) > LARGE
         kept = (text, _led_to(text, changes)) if large else (None, None)
@@ -122,7 +136,7 @@ class AgentEdit(Intent[Refusal | None]):
         """To a text that a notebook's editor can have."""
         if not isinstance(plan, EditText):
             return plan
-        merged = plan.changes.apply(now) if plan.after is None else plan.after
+        merged = plan.changes.apply(now) if plan.after is None else str(plan.after)
         after = as_saved(self._place.requested, merged, now)
         if isinstance(after, Refusal):
             return after
@@ -139,7 +153,7 @@ class AgentEdit(Intent[Refusal | None]):
         snapshot = tracked.document.snapshot()
         ahead = self._ahead
         is_now = ahead is not None and snapshot == ahead.text
-        now = ahead.now if ahead is not None and is_now else Normal(str(snapshot))
+        now = ahead.now if ahead is not None and is_now else _normal(snapshot, task.wanted)
         candidates = self._candidates(tracked.document.uri, now.text)
         if ahead is None or not is_now or ahead.candidates != candidates:
             ahead = self._ahead = self._worked_out(candidates, now, snapshot)
@@ -208,7 +222,7 @@ class AgentEdit(Intent[Refusal | None]):
         plan = task.plan(self._candidates(uri, without.text), without.text)
         match plan:
             case EditText():
-                wanted = without.changes_in_raw(plan.changes).apply(without.raw)
+                wanted = without.changes_in_raw(plan.changes).apply(found.without)
                 return Right(wanted, landing, Stop(None), "done")
             case NoChange():
                 return Right(found.without, landing, Stop(None))
@@ -228,6 +242,6 @@ class AgentEdit(Intent[Refusal | None]):
                 self._state.beliefs, landed.tracked.document.uri, landed.tracked.document.snapshot()
             )
 
-    def _candidates(self, uri: DocumentUri, now: str) -> tuple[Candidate, ...]:
+    def _candidates(self, uri: DocumentUri, now: AnyText) -> tuple[Candidate, ...]:
         """The texts that the write may be based on. `now`: what the document says."""
         return self._state.candidates(self._task.session, uri, self._task.ticket.moment, now)

@@ -122,8 +122,9 @@ class BufferWriter:
         task.believe(self._state.beliefs, uri, snapshot, intent.said_by(snapshot) if landed else None)
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
-        if snapshot is not None and not snapshot.is_narrow and snapshot.says(task.result):
-            snapshot.remember(task.result)  # the next write begins with it
+        said = task.result
+        if snapshot is not None and not snapshot.is_narrow and isinstance(said, str) and snapshot.says(said):
+            snapshot.remember(said)  # the next write begins with it
         if landed and self._state.settings.writes == "confirm":
             return self.undecided(intent.write, uri, place, was_user_dirty=was_user_dirty)
         done = await self.settle(tracked, was_user_dirty)
@@ -218,7 +219,7 @@ class BufferWriter:
         if tracked.apart or not self._reconciler.is_current(tracked):
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         raw = document.snapshot()
-        before = normal(str(raw))
+        before = normal(raw if raw.is_narrow else str(raw))
         reviewed = self._state.ledgers.get(document.uri)
         mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
         exact = whose in ("typing", "rejection")
@@ -240,12 +241,13 @@ class BufferWriter:
             self._aftermath(tracked, mark, raw)
         await self._reconciler.look(tracked)
         # At the very save: what the user typed since is nothing the agent could know, nor is what was typed until then.
-        after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
+        said = tracked.text_at_save
+        after = before if said is None else normal(said if said.is_narrow else str(said))
         # One that was closed and opened again has the same version, so that it was saved all the same.
         by_itself = not answer.typed and not tracked.closed
         put_back = exact and document.snapshot() == raw
         if after != before and by_itself and not put_back:
-            self._state.beliefs.formatted(document.uri, before, after)
+            self._state.beliefs.formatted(document.uri, str(before), str(after))
         return WriteDone(saved=True)
 
     def _aftermath(self, tracked: Tracked, since: Mark, before: Text) -> None:
@@ -275,7 +277,7 @@ class BufferWriter:
         if self.conflicts is not None:
             base = conflicting_base(candidates, tracked.text(), task.wanted)
             if base is not None:
-                self.conflicts.found(tracked, "write", base, task.wanted, session)
+                self.conflicts.found(tracked, "write", base, str(task.wanted), session)
         if uri in session.told or self._editor.capabilities.conflicts:
             return
         session.told.add(uri)

@@ -8,7 +8,7 @@ import anyio
 
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.ledger import Author
-from sidecar.core.normal import BOM
+from sidecar.core.normal import without_mark
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Text
 from sidecar.workspace.behind.behind import Behind
@@ -45,7 +45,7 @@ class Creator:
     async def create(self, task: WriteTask, place: Place) -> WriteDone | Refusal | None:
         """None when the editor did not take it: then the file is made on the disk. Never while it may still come to it: the text
         would be there twice."""
-        text = task.content.removeprefix(BOM)
+        text = without_mark(task.content)
         await self._behind.before_write(place.uri, place.path, place.on_disk, None)
         author = await self._recorder.begin(task.session, place.path, None, text, "editor")
         if isinstance(author, Refusal):
@@ -54,7 +54,7 @@ class Creator:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         start = Position(0, 0)
-        edits = (TextEdit(start, start, text),) if text else ()
+        edits = (TextEdit(start, start, str(text)),) if text else ()
         edit = DocumentEdit(place.uri, None, edits, create=True)
         self._behind.making.add(place.uri)
         request = self._sender.dispatch(f"{task.session.agent} creates a file", edit)

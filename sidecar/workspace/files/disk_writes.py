@@ -10,9 +10,11 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.normal import BOM, Normal
+from sidecar.core.normal import Normal, without_mark
+from sidecar.core.normal_text import NormalText, normal_of
+from sidecar.core.places import Places
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text, forget
+from sidecar.core.text import AnyText, Text, as_text, forget, narrowed
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Decoded, Encoded, Missing, Resolved
@@ -32,12 +34,14 @@ _NOTHING = Text.of("")
 class _WorkedOut:
     """What is to be done to a file."""
 
-    raw: str
+    raw: AnyText
     """What it says: without a misplaced edit, where one is to be taken out."""
-    changes: ChangeSet
+    changes: ChangeSet | Places
     """Of `raw`."""
-    after: str | None = None
+    after: AnyText | None = None
     """What they lead to, where that is known without making it."""
+    is_wanted: bool = False
+    """That is what the agent wants."""
     refused: Refusal | None = None
     """The answer, when nothing but a misplaced edit is to be taken out."""
 
@@ -50,23 +54,47 @@ class _Begun:
     data: Encoded
     """What the file is to have."""
     known: DiskChange
-    changes: ChangeSet
-    proper: str | None
+    changes: ChangeSet | Places
+    proper: AnyText | None
     """What the file says without a misplaced edit, where one is taken out."""
     refused: Refusal | None
     said: Kept | None
     """What the file is to say, where that is what the agent wants."""
 
 
-def _normal(text: str, known: Sequence[Text]) -> Normal:
+def _normal(text: AnyText, wanted: AnyText, known: Sequence[Text]) -> Normal | NormalText:
     for one in known:
-        one.folded()  # which is asked for next, on the event loop
-    return Normal(text)
+        one.compared()  # which is asked for next, on the event loop
+    return (
+        normal_of(as_text(text), wanted)
+        if isinstance(text, Text) or isinstance(wanted, Text)
+        else Normal(text)
+    )
 
 
-def _text(text: str) -> Text:
-    found = Text.of(text)
-    found.folded()  # which others ask for, on the event loop
+def _narrowed(text: str, known: Sequence[Text]) -> AnyText:
+    """`known`: texts of which it may be one."""
+    found = narrowed(text)
+    return (
+        found
+        if isinstance(found, str)
+        else next((one for one in known if one.is_narrow and one == found), found)
+    )
+
+
+def _in_raw(now: Normal | NormalText, plan: EditText) -> _WorkedOut:
+    if isinstance(now, NormalText):
+        places = now.in_raw(plan.places(now.text))
+        return _WorkedOut(now.raw, places, places.new, is_wanted=plan.after is not None)
+    wanted = plan.changes
+    changes = now.changes_in_raw(wanted)
+    after = plan.after if changes is wanted else None
+    return _WorkedOut(now.raw, changes, after, is_wanted=after is not None)
+
+
+def _text(text: AnyText) -> Text:
+    found = as_text(text)
+    found.compared()  # which others ask for, on the event loop
     return found
 
 
@@ -118,7 +146,10 @@ class DiskWriter:
         decoded = await self._read(place, file)
         if isinstance(decoded, Refusal):
             return decoded
-        worked_out = await self._worked_out(task, place, decoded, misplaced)
+        read = self._state.beliefs.kept(task.session.id, place.uri)
+        before = await aside(len(decoded.text), lambda text=decoded.text: _narrowed(text, read))
+        decoded = decoded._replace(text="")
+        worked_out = await self._worked_out(task, place, before, misplaced)
         if not isinstance(worked_out, _WorkedOut):
             return worked_out
         forget()  # nobody asks for what it was worked out from soon
@@ -126,7 +157,8 @@ class DiskWriter:
         size = len(raw) + len(task.content)
         after = worked_out.after
         if after is None:
-            after = await aside(size, lambda: changes.apply(raw))
+            made = changes.changes() if isinstance(changes, Places) else changes
+            after = await aside(size, lambda: made.apply(str(raw)))
         data = await storage.encoded(after, decoded, place.requested)
         if isinstance(data, Refusal):
             return data
@@ -134,14 +166,13 @@ class DiskWriter:
         if unwritable is not None:
             return unwritable
         newest = self._state.documents.disk.newest(place.uri)
-        known = await aside(
-            size, lambda: DiskChange.of(raw, changes, None if newest is None else newest.text)
-        )
-        is_proper = raw is decoded.text
+        like = None if newest is None else newest.text
+        known = await aside(size, lambda: DiskChange.of(raw, changes, like))
+        is_proper = raw == before
         author = await self._recorder.begin(
             task.session,
             place.path,
-            decoded.text,
+            before,
             after,
             "disk",
             decoded.encoding,
@@ -151,7 +182,7 @@ class DiskWriter:
         )
         if isinstance(author, Refusal):
             return author
-        said = None if worked_out.after is None else Kept(known.after)
+        said = Kept.of_raw(known.after) if worked_out.is_wanted else None
         return _Begun(author, data, known, changes, None if is_proper else raw, worked_out.refused, said)
 
     async def _read(self, place: Place, file: Resolved) -> Decoded | Refusal:
@@ -163,29 +194,29 @@ class DiskWriter:
         return decoded
 
     async def _worked_out(
-        self, task: WriteTask, place: Place, decoded: Decoded, misplaced: Misplaced | None
+        self, task: WriteTask, place: Place, before: AnyText, misplaced: Misplaced | None
     ) -> _WorkedOut | WriteDone | Refusal:
         """The texts that it is worked out from are let go with this call, but for the one that is changed."""
-        size = len(decoded.text) + len(task.content)
+        size = len(before) + len(task.content)
         known = self._state.beliefs.kept(task.session.id, place.uri)
-        now = await aside(size, lambda: _normal(decoded.text, known))
+        now = await aside(size, lambda: _normal(before, task.wanted, known))
         disk = self._state.documents.disk
         newest = disk.newest(place.uri)
         disk.seen(place.uri, await aside(size, lambda: Kept.of(now.text, newest)))
         candidates = self._state.candidates(task.session, place.uri, task.ticket.moment, now.text)
         proper = now
         # Some editors end the last line when they save.
-        if misplaced is not None and misplaced.text.rstrip("\n") == now.text.rstrip("\n"):
-            taken_out = merge(misplaced.text, now.text, misplaced.without)
+        text = "" if misplaced is None else str(now.text)
+        if misplaced is not None and misplaced.text.rstrip("\n") == text.rstrip("\n"):
+            taken_out = merge(misplaced.text, text, misplaced.without)
             if isinstance(taken_out, Merged):
-                proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
+                raw = str(now.raw)
+                proper = Normal(Normal(raw).changes_in_raw(taken_out.changes).apply(raw))
         plan = await aside(size, lambda: task.plan(candidates, proper.text))
         refused: Refusal | None = None
         match plan:
             case EditText():
-                wanted = plan.changes
-                changes = await aside(size, lambda: proper.changes_in_raw(wanted))
-                return _WorkedOut(proper.raw, changes, plan.after if changes is wanted else None)
+                return await aside(size, lambda: _in_raw(proper, plan))
             case NoChange() if proper is now:
                 task.believe(self._state.beliefs, place.uri, disk.newest(place.uri))
                 return WriteDone(saved=True)
@@ -212,7 +243,7 @@ class DiskWriter:
         return WriteDone(saved=True, undecided=Undecided(author.write, place.uri, place.requested, save))
 
     def _reload(
-        self, task: WriteTask, uri: DocumentUri, author: Author, text: Text, proper: str | None
+        self, task: WriteTask, uri: DocumentUri, author: Author, text: Text, proper: AnyText | None
     ) -> Reload | None:
         """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit, of `proper`
         where a misplaced one was taken out first."""
@@ -222,13 +253,13 @@ class DiskWriter:
         if proper is None:
             landing = self._recorder.live_edit(task.session, uri, author)
         else:
-            landing = self._recorder.corrected_edit(task.session, uri, author, proper)
+            landing = self._recorder.corrected_edit(task.session, uri, author, str(proper))
         return self._sender.reload(tracked, text, landing)
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         """Makes a file that does not exist, and the folders above it."""
         storage, session = self._state.storage, task.session
-        text = task.content.removeprefix(BOM)
+        text = without_mark(task.content)
         data = await storage.encoded(text, None, place.requested)
         if isinstance(data, Refusal):
             return data
@@ -250,12 +281,13 @@ class DiskWriter:
             return created
         self._state.documents.disk.written(place.uri, after, self._state.beliefs.moment())
         author, before = self._behind.came(place.path, author)
-        changes = changes_of(before, text)
-        known = (
-            DiskChange.of(before, changes)
-            if before
-            else DiskChange(_NOTHING, after, (after.line_count - (text[-1:] in ("", "\n", "\r")), 0))
-        )
+        if before:
+            changes = changes_of(before, str(text))
+            known = DiskChange.of(before, changes)
+        else:
+            changes = Places.made(after)
+            ends = after.slice(max(0, len(after) - 1), len(after)) in ("", "\n", "\r")
+            known = DiskChange(_NOTHING, after, (after.line_count - ends, 0))
         self._recorder.disk_change(session, place.uri, author, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri), said)
         await self._recorder.finish(author, "done")

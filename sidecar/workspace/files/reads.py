@@ -8,7 +8,7 @@ from sidecar.core.kept import Kept
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
-from sidecar.core.text import Text
+from sidecar.core.text import Text, narrowed
 from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.disk import Missing
 from sidecar.workspace.behind.reconcile import Reconciler
@@ -116,7 +116,9 @@ class Reader:
         text = document.snapshot()
         if len(text) > self._state.settings.max_file_bytes and line is None and limit is None:
             return too_large(place.requested, len(text), self._state.settings.max_file_bytes)
-        return self._give(session, place, text, current.saved, line, limit, received)
+        saved = current.saved
+        served = await aside(len(text) if limit is None else 0, lambda: serve(text, line, limit))
+        return self._given(session, place, text, saved, served, received)
 
     async def _from_disk(
         self, session: Session, place: Place, line: int | None, limit: int | None, received: int
@@ -143,7 +145,8 @@ class Reader:
         disk, raw = await aside(len(decoded.text), lambda: _kept(decoded.text, before))
         if texts.newest(place.uri) is before:  # else somebody has seen a newer one
             texts.seen(place.uri, disk)
-        return self._give(session, place, raw, disk, line, limit, received)
+        served = await aside(len(raw) if limit is None else 0, lambda: serve(raw, line, limit))
+        return self._given(session, place, raw, disk, served, received)
 
     def _give(
         self,
@@ -155,7 +158,17 @@ class Reader:
         limit: int | None,
         received: int,
     ) -> str | Refusal:
-        served = serve(text, line, limit)
+        return self._given(session, place, text, disk, serve(text, line, limit), received)
+
+    def _given(
+        self,
+        session: Session,
+        place: Named,
+        text: Text,
+        disk: Kept | str | None,
+        served: Served | Refusal,
+        received: int,
+    ) -> str | Refusal:
         if isinstance(served, Refusal):
             return served
         self._believe(session, place, text, disk, served, received)
@@ -182,6 +195,9 @@ class Reader:
 
 def _kept(raw: str, before: Kept | None) -> tuple[Kept, Text]:
     """What the disk says in the compared form and as it is, in the chunks of what it said `before` where that is the same."""
+    text = narrowed(raw)
+    if isinstance(text, Text):
+        return Kept.of_raw(text, before), text
     kept = Kept.of(normal(raw), before)
     return kept, kept.text if kept.text.says(raw) else Text.of(raw)
 

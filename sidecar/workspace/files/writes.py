@@ -19,6 +19,7 @@ from sidecar.core.held import as_held
 from sidecar.core.normal import normal
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import AnyText, narrowed, size_of
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.edits.door import Gone
@@ -44,8 +45,8 @@ from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
 HELD_TIMES = 2
-"""A text may take so many times `max_file_bytes` in memory. Python keeps one, two or four bytes for each of its characters, by the widest one,
-and every step of a write has the text."""
+"""A text may take so many times `max_file_bytes` as a string, as it is sent to the editor. Python keeps one, two or four bytes for each of its
+characters, by the widest one."""
 
 
 class Writer:
@@ -67,7 +68,7 @@ class Writer:
         self._files = files
         self._creator = creator
 
-    async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
+    async def write(self, ticket: Ticket, content: AnyText) -> WriteDone | Refusal:
         """Makes the file say `content`, keeping what others changed since the agent saw it."""
         return await self._in_turn(ticket, content, None)
 
@@ -76,7 +77,7 @@ class Writer:
         return await self._in_turn(ticket, "", replacing)
 
     async def _in_turn(
-        self, ticket: Ticket, content: str, replacing: Replacing | None
+        self, ticket: Ticket, content: AnyText, replacing: Replacing | None
     ) -> WriteDone | Refusal:
         try:
             session = self._state.sessions.get(ticket.session_id)
@@ -100,6 +101,7 @@ class Writer:
                 )
             if not session.may_act(ticket.asked_in):
                 return withdrawn(ticket.path)
+            content = await aside(len(content), lambda: narrowed(content))
             wanted = await aside(len(content), lambda: normal(content))
             return await self._located(WriteTask(session, ticket, content, wanted, replacing))
         finally:
@@ -157,7 +159,7 @@ class Writer:
             if unwritable is not None:
                 return unwritable
         if tracked.document.language_id == LANGUAGE and task.replacing is None:
-            now, content = str(tracked.document.snapshot()), task.content
+            now, content = str(tracked.document.snapshot()), str(task.content)
             saved = await aside(len(content), lambda: as_saved(place.requested, content, now))
             if isinstance(saved, Refusal):
                 return saved
@@ -281,8 +283,3 @@ class Writer:
         if policy == "never" or not self._editor.capabilities.save:
             return False
         return policy == "always" or not tracked.is_user_dirty()
-
-
-def size_of(text: str) -> int:
-    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

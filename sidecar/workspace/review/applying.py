@@ -243,7 +243,7 @@ class _Revert(Intent[ApplyResult]):
         return ApplyResult("applied", saved=tracked.is_clean())
 
     async def journal(self, planned: Planned) -> str | Stop[ApplyResult]:
-        entry = _entry(self._change, planned.before, planned.after)
+        entry = _entry(self._change, str(planned.before), str(planned.after))
         try:
             return await self._journal.begin(entry, self._change.takes_back)
         except JournalFailed as failed:

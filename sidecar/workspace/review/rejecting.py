@@ -301,7 +301,7 @@ class _Rejection(Intent[Rejected]):
         return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
 
     async def journal(self, planned: Planned) -> str | Stop[Rejected]:
-        begun = await self._begin(self.path, planned.before, planned.after)
+        begun = await self._begin(self.path, str(planned.before), str(planned.after))
         return Stop(begun) if isinstance(begun, Rejected) else begun
 
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:

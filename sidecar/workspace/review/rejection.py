@@ -43,7 +43,7 @@ class Job:
 
 def created(reviewed: Reviewed) -> bool:
     """Whether an agent's unreviewed write made the file."""
-    return any(not h.old and h.versions[0].author.created for h in reviewed.ledger.hunks)
+    return any(not h.was and h.versions[0].author.created for h in reviewed.ledger.hunks)
 
 
 def entry(

@@ -116,6 +116,13 @@ class Review:
 
     def changes(self, selector: Selector) -> list[Json]:
         """The hunks under review, in the order of their place."""
+        return [
+            {**row, "oldText": str(row["oldText"]), "newText": str(row["newText"])}
+            for row in self.rows(selector)
+        ]
+
+    def rows(self, selector: Selector) -> list[Json]:
+        """The same, with their texts as they are kept."""
         rows: list[Json] = []
         for reviewed, hunks in self._selected(selector):
             text = self._keeper.text_of(reviewed)
@@ -335,8 +342,8 @@ def _row(
             "start": {"line": start.line, "character": start.character},
             "end": {"line": end.line, "character": end.character},
         },
-        "oldText": hunk.old_of_known,
-        "newText": hunk.text,
+        "oldText": hunk.was_of_known,
+        "newText": hunk.said,
         "sessionId": hunk.author.session,
         "turn": hunk.author.turn,
         "agent": hunk.author.agent,
@@ -348,7 +355,7 @@ def _row(
         row["earlier"] = earlier
     if version is not None:
         row["version"] = version
-    if hunk.versions[0].author.created and not hunk.old:
+    if hunk.versions[0].author.created and not hunk.was:
         row["created"] = True
     if hunk.author.tool_call is not None:
         row["toolCallId"] = hunk.author.tool_call

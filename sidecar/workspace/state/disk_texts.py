@@ -15,7 +15,7 @@ from typing import TypeVar
 from sidecar.core.belief import Own
 from sidecar.core.kept import Kept
 from sidecar.core.normal import normal
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
 
@@ -173,7 +173,7 @@ class DiskTexts:
 
     def between(
         self, uri: DocumentUri, since: int, moment: int, own: Own | None = None, again: int | None = None
-    ) -> list[str]:
+    ) -> list[AnyText]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
         (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them. Unless they were there when it
         may have read once more, after that write was done (`again`): the write was in the editor only, and came to the disk with a save."""
@@ -187,14 +187,14 @@ class DiskTexts:
             first = max(put, default=0)
         gone = [known.removed or later.noticed for known, later in pairwise(texts)]
         return [
-            str(known.text)
+            known.text.handed_on
             for i, known in enumerate(texts)
             if known.since <= moment
             and (i == len(gone) or gone[i] > since)
             and (i >= first or (again is not None and gone[i] > again))
         ]
 
-    def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:
+    def was_put_after(self, uri: DocumentUri, text: AnyText, moment: int) -> bool:
         """Whether `text` (compared form) is the newest text, was written by some program other than the editor and the sidecar, and was
         found after `moment`."""
         newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None

@@ -19,7 +19,7 @@ from sidecar.core.ledger import Author, Hunk, ReviewThen
 from sidecar.core.made_too import made_too
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text, as_text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.state.disk_texts import DiskTexts
@@ -205,13 +205,13 @@ class Tracked:
             text = one.out_of(text or "")
         return text
 
-    def says(self, text: str) -> bool:
+    def says(self, text: AnyText) -> bool:
         """Whether its compared form is `text`."""
         return says(self.document.snapshot(), text)
 
-    async def becomes(self, text: str, seconds: float) -> bool:
+    async def becomes(self, text: AnyText, seconds: float) -> bool:
         """Whether the document's text is `text` (compared form), after waiting for it at most that long."""
-        watch = Watch(self.document, Text.of(text))
+        watch = Watch(self.document, as_text(text))
         try:
             return self.says(text) or await watch.wait(seconds)
         finally:

@@ -114,7 +114,7 @@ class Reviewed:
         else:
             self.ledger.user_edit(edit, length, after, before)
         self._come_back(after)
-        return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
+        return [(h.id, h.said) for h in hunks] != [(h.id, h.said) for h in self.ledger.hunks]
 
     def goes_to(self, hunks: Sequence[Hunk]) -> bool:
         """The text is one that has these hunks. Returns whether they are others than those that were found."""
@@ -133,11 +133,11 @@ class Reviewed:
         for seen in found:
             tried = self.ledger.copy()
             tried.goes_back(seen)
-            were = {(hunk.id, hunk.text) for hunk in tried.hunks}
-            if not all(words in said for _, words in were):
+            were = {(hunk.id, hunk.said) for hunk in tried.hunks}
+            if not all(hunk.text in said for hunk in tried.hunks):
                 continue
             tried.user_led(seen.text, text)
-            if were <= {(hunk.id, hunk.text) for hunk in tried.hunks}:
+            if were <= {(hunk.id, hunk.said) for hunk in tried.hunks}:
                 self.ledger.becomes(tried)
                 return
 

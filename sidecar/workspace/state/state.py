@@ -13,7 +13,7 @@ from sidecar.core.ledger import Hunk
 from sidecar.core.misapplied import steps
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
-from sidecar.core.text import Text
+from sidecar.core.text import AnyText, Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.state.documents import Documents, Tracked
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
@@ -147,12 +147,12 @@ class State:
         self.ledgers.moved(copy)
 
     def candidates(
-        self, session: Session, uri: DocumentUri, moment: int, like: str | None = None
+        self, session: Session, uri: DocumentUri, moment: int, like: AnyText | None = None
     ) -> tuple[Candidate, ...]:
         """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
         held then and before, when it may have read that behind us. `like`: what the document says, in the compared form."""
         since = self.beliefs.believed_since(session.id, uri, moment)
-        texts: list[str] = []
+        texts: Sequence[AnyText] = ()
         if since is None or session.may_have_read_behind(uri, since, moment):
             own = self.beliefs.own(session.id, uri, moment)
             again = None if own is None else session.behind_again(uri, own.done, moment)
@@ -161,7 +161,7 @@ class State:
             )
         return self.beliefs.candidates(session.id, uri, texts, moment, like=like)
 
-    def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
+    def came_from_disk(self, session: Session, tracked: Tracked, wanted: AnyText, moment: int) -> bool:
         """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
         document, and the two were brought together: agents that write there themselves send the same through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0

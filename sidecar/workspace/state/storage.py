@@ -12,6 +12,7 @@ import anyio.to_thread
 from sidecar import disk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import AnyText
 from sidecar.disk import Decoded, Encoded, Missing, Resolved, Roots, Stat
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Access
@@ -132,7 +133,7 @@ class Storage:
         """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)
 
-    async def encoded(self, text: str, like: Decoded | None, requested: str) -> Encoded | Refusal:
+    async def encoded(self, text: AnyText, like: Decoded | None, requested: str) -> Encoded | Refusal:
         """As `encode`, in pieces: for large texts that are written."""
         if like is None:
             return await aside(len(text), lambda: Encoded.of(text, requested=requested))

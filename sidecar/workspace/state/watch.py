@@ -41,8 +41,10 @@ class Watch(Story):
         edits: Sequence[Edit] = (),
         news: News | None = None,
         sent: Sequence[str] = (),
+        said: str | None = None,
     ) -> None:
-        """`sent`: the texts that were sent to the editor. It tells them back: what is equal is kept once."""
+        """`sent`: the texts that were sent to the editor. It tells them back: what is equal is kept once. `said`: the one that is all of what is
+        expected."""
         super().__init__(document, expected, before, edits)
         self._sent = [text for text in sent if len(text) > _LARGE]
         self._versions = [document.version] * len(self.edits)
@@ -50,7 +52,7 @@ class Watch(Story):
         self.news = news or News()
         self._closed = False
         if len(expected) > _LARGE:
-            document.rope.foresees(expected)
+            document.rope.foresees(expected, said)
         document.listeners.append(self._on_edit)
 
     async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:

@@ -1,0 +1,183 @@
+"""Large texts with characters of two or four bytes are planned, journalled and put under review as Texts: it comes to the same as with strings."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.belief import Candidate
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Ledger
+from sidecar.core.lines_changed import lines_changed
+from sidecar.core.merge import Conflict
+from sidecar.core.normal import Normal, normal, say_the_same, without_mark
+from sidecar.core.normal_text import NormalText, normal_of
+from sidecar.core.places import Places
+from sidecar.core.text import AnyText, Text, narrowed, sharing, size_of
+from sidecar.core.writes import EditText, NoChange, plan_write
+from tests.support.chunk_size import chunk_size
+
+PIECES = [
+    "a",
+    "b ",
+    "wort ",
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    "é",
+    "e\u0301",
+    "漢",
+    "😀",
+    "👍🏽",
+    "\u200d",
+    "𐍈",
+    "\ud83d",
+    "\x85",
+]
+LINES = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+MARKED = st.tuples(st.sampled_from(["", "", "\ufeff"]), LINES).map("".join)
+
+
+@st.composite
+def changed(draw: st.DrawFn) -> tuple[str, str]:
+    """A text, and another one that has most of it."""
+    old = draw(MARKED)
+    new = list(old)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(new)))
+        new[at : at + draw(st.integers(0, 6))] = draw(LINES)[:6]
+    return old, "".join(new)
+
+
+def as_text(text: str) -> Text:
+    found = narrowed(text)
+    return found if isinstance(found, Text) else Text.of(text)
+
+
+@given(changed())
+def test_they_lead_from_one_text_to_the_other(texts: tuple[str, str]) -> None:
+    old, new = texts
+    with chunk_size(3, narrow=True):
+        places = Places.between(as_text(old), as_text(new))
+        changes = places.changes()
+        assert changes.apply(old) == new
+        assert changes == ChangeSet.of(len(old), changes.edits)
+        assert Places.of(changes, as_text(new)) == places
+        assert places.added == sum(len(edit.new) for edit in changes.edits)
+        assert lines_changed(as_text(old), places) == lines_changed(old, changes)
+        for edit in changes.edits:
+            assert "\r\n" not in (old[edit.start - 1 : edit.start + 1], old[edit.end - 1 : edit.end + 1])
+
+
+@given(changed())
+def test_in_the_raw_text_they_come_to_the_same_as_strings_do(texts: tuple[str, str]) -> None:
+    old, new = texts
+    as_string = Normal(old)
+    with chunk_size(3, narrow=True):
+        now = NormalText(as_text(old))
+        assert (now.text, now.terminator) == (as_string.text, as_string.terminator)
+        offsets = range(len(as_string.text) + 1)
+        assert [now.offset_in_raw(at) for at in offsets] == [as_string.offset_in_raw(at) for at in offsets]
+        in_raw = now.in_raw(Places.between(now.text, normal(as_text(new))))
+        assert in_raw.changes().apply(old) == in_raw.new
+        assert normal(str(in_raw.new)) == normal(new)
+        assert normal(in_raw.new) == normal(new)  # what `expanded` knows of it
+
+
+@given(changed(), LINES)
+def test_texts_are_equal_to_strings_and_share_what_is_the_same(texts: tuple[str, str], other: str) -> None:
+    old, new = texts
+    with chunk_size(3, narrow=True):
+        one, two = as_text(old), as_text(new)
+        assert (one == two, one == new, new == one) == ((old == new),) * 3
+        shared = sharing(two, one)
+        assert shared == new
+        assert all(piece for piece in shared.chunks) or not new
+        assert say_the_same(one, two) == (normal(old) == normal(new))
+        assert without_mark(two) == new.removeprefix("\ufeff")
+        assert size_of(two) == len(new.encode("utf-8", "surrogatepass"))
+        assert two.part(len(new) // 3, len(new)) == new[len(new) // 3 :]
+        assert two.has_returns == ("\r" in new)
+        expanded = Text.of(normal(new)).expanded("\r\n")
+        assert expanded == normal(new).replace("\n", "\r\n")
+        assert "".join(expanded.folded()) == normal(new)
+
+
+@given(changed(), changed(), st.booleans())
+def test_a_write_is_planned_as_with_strings(
+    texts: tuple[str, str], more: tuple[str, str], from_disk: bool
+) -> None:
+    """Not by the same edits, but what they lead to, and whether they are a conflict."""
+    base, current = map(normal, texts)
+    new = normal(more[0])
+
+    def outcome(*texts: AnyText) -> object:
+        base, current, new = texts
+        candidates = [Candidate(base, 2), Candidate(current, 1, from_disk=from_disk)]
+        match plan_write(candidates, current, new):
+            case NoChange():
+                return str(current)
+            case Conflict() as conflict:
+                return conflict
+            case EditText() as plan:
+                assert plan.after is None or plan.after == plan.changes.apply(str(current))
+                if isinstance(current, Text):
+                    assert plan.places(current).new == plan.changes.apply(str(current))
+                return plan.changes.apply(str(current))
+
+    for sent in (new, base, current):
+        with chunk_size(3, narrow=True):
+            plain = outcome(base, current, sent)
+            assert outcome(as_text(base), as_text(current), as_text(sent)) == plain
+            assert outcome(base, as_text(current), sent) == plain
+
+
+@given(changed())
+def test_under_review_is_the_same(texts: tuple[str, str]) -> None:
+    old, new = texts
+    author = Author("s", 1, "w")
+    changes = diff(old, new)
+    plain, ledger = Ledger(), Ledger()
+    plain.agent_edit(Text.of(old), changes, Text.of(new), author)
+    with chunk_size(3, narrow=True):
+        before, after = as_text(old), as_text(new)
+        ledger.agent_edit(before, Places.of(changes, after), after, author)
+        assert [(h.start, h.end, h.old, h.text) for h in ledger.hunks] == [
+            (h.start, h.end, h.old, h.text) for h in plain.hunks
+        ]
+        ledger.agent_edit(
+            after,
+            Places.of(ChangeSet(len(new), (Edit(0, 0, "x\n"),)), as_text("x\n" + new)),
+            as_text("x\n" + new),
+            author,
+        )
+        rejected = ledger.reject(len(new) + 2, [hunk.id for hunk in ledger.hunks])
+        assert rejected.changes.apply("x\n" + new) == old
+
+
+def test_no_string_is_made_of_large_texts() -> None:
+    line = "    return value + 1234567890  # remark\r\n"
+    old, new = (
+        as_text(f"{word}\U0001f600\r\n" + line.replace("value", word) * 50_000) for word in ("one", "other")
+    )
+    old.folded()
+    wanted = normal(new)
+    tracemalloc.start()
+    try:
+        now = normal_of(old, new)
+        assert isinstance(now, NormalText)
+        plan = plan_write([Candidate(now.text, 1)], now.text, wanted)
+        assert isinstance(plan, EditText)
+        in_raw = now.in_raw(plan.places(now.text))
+        author = Author("s", 1, "w")
+        ledger = Ledger()
+        ledger.agent_edit(old, in_raw, in_raw.new, author)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert ledger.hunks[0].said == new
+    assert most < 5 * (size_of(old) + size_of(new))
