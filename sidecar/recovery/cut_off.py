@@ -110,11 +110,13 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
             made = await journal.folders_under_review()
             entered.update(one.entry.path for one in seen.found)
             await journal.finish_all(_made_after_all(seen), "done")
+            noted = set[str]()
+            if any(written.states is not None for _, written in seen.unnoted):
+                rows = filter(_is_row, await journal.ledger_uris())
+                noted = _writes_in([await journal.load_ledger(name) for name in rows])
             for uri, written in seen.unnoted:
-                if written.states is not None:
-                    rows = [name for name in await journal.ledger_uris() if _is_row_of(name, uri)]
-                    if _is_in(written, [await journal.load_ledger(name) for name in rows]):
-                        continue
+                if written.entry.id in noted:
+                    continue
                 told_of = await journal.told(written.entry.path)
                 missed = _missed(written, await journal.load_ledger(uri), told_of)
                 if missed is not None:
@@ -144,11 +146,12 @@ def settle(store: Store) -> list[str]:
         made = store.folders_under_review()
         entered.update(one.entry.path for one in seen.found)
         store.finish_all(_made_after_all(seen), "done")
+        noted = set[str]()
+        if any(written.states is not None for _, written in seen.unnoted):
+            noted = _writes_in(map(store.load_ledger, filter(_is_row, store.ledger_uris())))
         for uri, written in seen.unnoted:
-            if written.states is not None:
-                rows = [name for name in store.ledger_uris() if _is_row_of(name, uri)]
-                if _is_in(written, map(store.load_ledger, rows)):
-                    continue
+            if written.entry.id in noted:
+                continue
             missed = _missed(written, store.load_ledger(uri), store.told(written.entry.path))
             if missed is not None:
                 store.save_ledger(*missed)
@@ -539,15 +542,16 @@ def _after_the_last(writes: Sequence[Told]) -> tuple[str, list[Hunk]] | None:
     return None if text is None or hunks is None else (text, hunks)
 
 
-def _is_row_of(name: str, uri: str) -> bool:
-    """Whether the journal keeps a change of the file as a whole under this name."""
-    return name.startswith(KEPT) and name.endswith(f":{uri}")
+def _is_row(name: str) -> bool:
+    """Whether the journal keeps a change of a file as a whole under this name."""
+    return name.startswith(KEPT)
 
 
-def _is_in(written: Written, rows: Iterable[tuple[str, bytes] | None]) -> bool:
-    """Whether one of these changes has the write, perhaps as one with what the same turn had done before."""
+def _writes_in(rows: Iterable[tuple[str, bytes] | None]) -> set[str]:
+    """The newest writes of these changes, which may be one with what the same turns had done before; of a file that was moved, that it is gone from its
+    old name, too."""
     found = (from_kept(*row) for row in rows if row is not None)
-    return any(written.entry.id in (row.author.write, row.removal) for row in found if row is not None)
+    return {write for row in found if row is not None for write in (row.author.write, row.removal)}
 
 
 def _missed(

@@ -232,6 +232,25 @@ async def test_bytes_that_a_turn_changed_twice_are_one_change(journal: Path, tmp
     assert there(path) == states[0]
 
 
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_file_that_was_moved_is_one_change(journal: Path, tmp_path: Path, door: str) -> None:
+    """It was under review when the sidecar was ended. That it is gone from its old name belongs to that."""
+    folder = tmp_path.resolve()
+    old, new = folder / "f", folder / "g"
+    put(old, TEXT)
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        made = store.begin(entry(None, "a\n", str(new), root=str(folder), states=(None, TEXT)))
+        gone = store.begin(entry("a\n", None, str(old), root=str(folder), states=(TEXT, None)))
+        store.finish_all([made, gone], "done")
+        row = KeptFile(str(new), None, TEXT, Author("s", 1, made), str(old), gone)
+        store.save_ledger(f"{KEPT}1:{from_path(str(new))}", *to_kept(row))
+    old.rename(new)
+    await taken_back(journal, folder, door)
+    assert (there(old), there(new)) == (TEXT, None)
+
+
 @pytest.mark.parametrize("saved", [0, 1, 2])
 def test_writes_that_the_editor_has_not_saved_are_no_change_of_the_file(
     journal: Path, tmp_path: Path, saved: int
