@@ -57,9 +57,12 @@ def less(text: str, after: str, before: str) -> str:
 
 
 def joined(writes: Sequence[Write]) -> list[Write]:
-    """Writes that begin with the text that the one before them left, as one."""
+    """Writes that begin with the text that the one before them left, as one. Those that were out of the text with which a later one begins do not
+    count."""
     runs: list[Write] = []
-    for before, after in writes:
+    while writes:
+        before, after = writes[0]
+        writes = still_in(before, writes[1:])
         if runs and _same(runs[-1][0], after):
             runs[-1] = before, runs[-1][1]
         else:

@@ -52,6 +52,12 @@ WANTED = [
         "1\r\n2\r\n",
     ),
     ("the last of three is known to be in it", A, [(TWO, A), (A, TWO), ("0\n", A)], "0\n"),
+    (
+        "put back in between by somebody of whom nothing is known",
+        TWO_EIGHT,
+        [(TWO, TWO_EIGHT), (TWO, A), (A, TWO)],
+        A,
+    ),
     # line ends and marks: exactly as they were where nobody wrote since, as they are where somebody did
     ("mixed line ends, exact", "a\r\nB\nc\r", [("a\r\nb\rc\r", "a\r\nB\nc\r")], "a\r\nb\rc\r"),
     (
@@ -91,7 +97,10 @@ IN_THE_WAY = [
     (
         "in the older of two, counted in the file now",
         TWO.replace("two\n", "two\nx\ny\n").replace("8\n", "acht\n"),
-        [(TWO, TWO.replace("two\n", "two\nx\ny\n")), (TWO, TWO_EIGHT)],
+        [
+            (TWO.replace("8\n", "acht\n"), TWO.replace("two\n", "two\nx\ny\n").replace("8\n", "acht\n")),
+            (TWO, TWO_EIGHT),
+        ],
         [10],
     ),
     ("made and edited since", "new\nmine\n", [(None, "new\n")], "edited since"),
