@@ -11,7 +11,7 @@ import pytest
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.between import HEARD
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, play
 from tests.workspace.test_found_files import files
@@ -387,3 +387,36 @@ def test_what_the_agent_makes_in_place_of_what_it_removed_has_another_mode(
         assert not rows(bench)
 
     play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@either
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_who_brings_a_file_back_as_it_was_has_not_made_it(
+    tmp_path: Path, first: Callable[[Path], object], mode: int
+) -> None:
+    """While the agent does something: it or the user. Taking that turn back by its journal does not take the file away; another mode is a change."""
+    path, journal = tmp_path / "a.txt", MemoryJournal()
+    path.write_text(BASE)
+
+    def comes_back(folder: Path) -> None:
+        path.write_text(BASE)
+        path.chmod(mode)
+
+    turns = [[begins, acts(first)], [begins, acts(comes_back)]]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for step in turns.pop(0):
+            await step(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        kinds = [dict(row.get("file") or {})["kind"] for row in rows(bench)]
+        assert kinds == ["created"] * (first is moves) + ["mode"] * (mode != 0o644)
+        made = [one for one in journal.entries.values() if one.turn == 2 and one.before is None and one.after]
+        assert bool(made) is (mode != 0o644)
+        await reject_all(bench)
+        assert (path.read_text(), path.stat().st_mode & 0o777) == (BASE, 0o644)
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal, custom=False)

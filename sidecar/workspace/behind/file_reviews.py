@@ -177,6 +177,14 @@ class FileReviews:
         gone = (c for c in self if c.moved_from == path or (c.path == path and c.after is None))
         return any(not change.author.unknown for change in gone)
 
+    def is_back(self, path: str, now: FileState) -> bool:
+        """Whether the file is as an agent had removed it, or moved it, which is under review: nothing is left of that, whoever brought it back."""
+        return any(
+            (c.path == path and c.after is None and c.before == now)
+            or (c.moved_from == path and c.after == now)
+            for c in self
+        )
+
     def turns_over(self) -> None:
         self._now.clear()
         self._began_as.clear()

@@ -276,6 +276,10 @@ class Unopened:
         start = await self._known.at_start(uri, path, exact=line_ends)
         was_removed = self._files.was_removed(path)
         parts = await self._whose.parts(uri, path, before, compared, at, start, was_removed=was_removed)
+        if isinstance(seen.data, bytes) and self._files.is_back(
+            path, FileState(seen.data, seen.mode or 0o644)
+        ):
+            parts = []
         self._accounts.says(uri, now, exact=True, at=at)
         gone = came = self._files.came(path, parts[0].session if parts else None)
         if not parts:
