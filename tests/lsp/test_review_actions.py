@@ -25,7 +25,7 @@ def row(line: int) -> dict[str, Any]:
 
 
 def actions(lines: list[int], cursor: int) -> list[str]:
-    service = SimpleNamespace(changes=lambda selector: [row(line) for line in lines])
+    service = SimpleNamespace(rows=lambda selector: [row(line) for line in lines])
     editor = SimpleNamespace(capabilities=SimpleNamespace(changes=False))
     features = ReviewFeatures(cast("Any", service), cast("Any", editor), cast("Any", None))
     where = types.Range(types.Position(cursor, 0), types.Position(cursor, 0))
