@@ -267,13 +267,15 @@ def folders_are_walked_by_calls() -> None:
 
 
 def characters_are_counted() -> None:
-    """A budget of characters, as if each took one byte."""
+    """A budget of characters, as if each took one byte; and a string with an emoji waits as one."""
+    from sidecar.acp import incoming
     from sidecar.core import held
 
     class Characters:
         getsizeof = staticmethod(len)
 
     held.sys = Characters
+    incoming.narrowed = lambda text: text
 
 
 def everybody_may_wait() -> None:
