@@ -57,12 +57,9 @@ def less(text: str, after: str, before: str) -> str:
 
 
 def joined(writes: Sequence[Write]) -> list[Write]:
-    """Writes that begin with the text that the one before them left, as one. Those that were out of the text with which a later one begins do not
-    count."""
+    """Writes that begin with the text that the one before them left, as one."""
     runs: list[Write] = []
-    while writes:
-        before, after = writes[0]
-        writes = still_in(before, writes[1:])
+    for before, after in writes:
         if runs and _same(runs[-1][0], after):
             runs[-1] = before, runs[-1][1]
         else:
