@@ -28,11 +28,11 @@ class Places:
 
     @staticmethod
     def between(old: Text, new: Text) -> Places:
-        """As `diff`. Where more than a quarter of `new` is new, and a string of it takes four bytes for each character, all of it is: copies of parts
-        of it take more than the user gains by edits that leave the rest alone."""
+        """As `diff`. All of `new` is new where more than a quarter of it is and a string of it takes four bytes for each character, and else where more
+        than three quarters are: copies of parts of it take more than the user gains by edits that leave the rest alone."""
         found = settled(_Characters(old), _Characters(new), _found(old, new))
         places = Places(len(old), tuple(found), new)
-        if 4 * places.added <= len(new) or new.as_string < 4 * len(new):
+        if 4 * places.added <= (1 if new.as_string >= 4 * len(new) else 3) * len(new):
             return places
         return replace(places, hunks=(Hunk(0, len(old), 0, len(new)),))
 
