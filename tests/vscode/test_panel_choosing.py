@@ -194,6 +194,7 @@ def start_page(window: Window) -> Panel:
     talk.hover()
     talk.get_by_label("Delete").click()
     talk.get_by_role("button", name="Delete", exact=True).click()
+    expect(talk).to_have_count(0)  # before that, Close was once without effect
     panel.button("Close", exact=True).click()
     expect(panel.button("Try it")).to_be_visible()
     return panel
