@@ -38,6 +38,8 @@ class File:
     """The person's tokens that were there."""
     taken: set[str] = field(default_factory=set[str])
     """By the person, or by programs of nobody's that changed the disk."""
+    parts: Counter[str] = field(default_factory=Counter[str])
+    """The same of tokens that were not whole then: how many of their characters."""
     pending: set[str] = field(default_factory=set[str])
     """What a program took from the disk and the editor still shows: it goes with the next look at the disk, whatever the person undoes and
     redoes before that."""
@@ -133,6 +135,9 @@ class Oracle:
     def _changed(self, name: str, before: str | None, after: str | None, since: int | None) -> None:
         file, was, now = self.file(name), self._all_of(name, before), self._all_of(name, after)
         file.taken |= was - now
+        for token in file.required - was:
+            taken = characters_lost(token, after) - characters_lost(token, before)
+            file.parts[token] = max(0, file.parts[token] + taken)
         file.rejected |= {token for token in was - now if token[0] == "a"} | self._meanwhile(
             name, since, after
         )
@@ -198,6 +203,7 @@ class Oracle:
             token: characters_lost(token, text, in_order=not _was_taken_away(token, done))
             for token in sorted(file.required - file.taken - removed)
         }
+        gone = {token: max(0, lost - file.parts[token]) for token, lost in gone.items()}
         gone = {token: lost for token, lost in gone.items() if not _was_begun(token[:lost], done)}
         problems += [
             Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
