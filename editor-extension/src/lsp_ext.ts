@@ -384,8 +384,9 @@ export interface ReloadParams {
   changes?: TextEdit[];
 }
 /** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. `kept`: that
- * was not the text which the edits were made for, and in their place is what the document said before. */
-export type ReloadAnswer = { version: number; taken: number; kept?: boolean } | { refused: "version" | "not-active" };
+ * was not the text which the edits were made for, and in their place is what the document said before. `read`: the version with the disk's text, where
+ * that with `taken` was outdated by then. */
+export type ReloadAnswer = { version: number; taken: number; kept?: boolean; read?: number } | { refused: "version" | "not-active" };
 /** Announced by `reload`: take the disk's text, then apply these edits. */
 export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 

@@ -458,6 +458,8 @@ class ReloadAnswer(msgspec.Struct, frozen=True):
     """The version with which the document had the text on disk; absent if nothing can be typed meanwhile."""
     kept: bool = False
     """The text on disk was not the one that the edits were made for: in their place is what the document said before."""
+    read: int | None = None
+    """The version with the text on disk, where `taken` was one that was outdated by then; absent where it was not."""
     refused: str | None = None
     """version | not-active"""
 

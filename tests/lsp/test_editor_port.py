@@ -192,6 +192,7 @@ async def test_open_and_close(editor: LspEditor, wire: FakeWire) -> None:
 RELOADS = [
     ({"version": 9}, Reloaded(9)),
     ({"version": 9, "taken": 8}, Reloaded(9, taken=8)),
+    ({"version": 9, "taken": 6, "read": 8}, Reloaded(9, taken=6, read=8)),
     ({"refused": "version"}, "version"),
     ({}, "not-active"),
 ]

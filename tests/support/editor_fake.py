@@ -284,9 +284,10 @@ class FakeEditor:
             return "not-active"
         if buffer.version != version:
             return "version"
+        meant = ChangeSet.of(len(buffer.text), _places(buffer, changes)).apply(buffer.text)
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
             return "not-active"
-        before, meant = buffer.text, ChangeSet.of(len(buffer.text), _places(buffer, changes))
+        before = buffer.text
         self.model.reload(client_uri)
         self.model.flush(client_uri)
         taken, text = buffer.version, buffer.text
@@ -294,7 +295,7 @@ class FakeEditor:
         kept = (
             self.model.habits.reload_takes > 0
             and bool(changes)
-            and meant.apply(before) != ChangeSet.of(len(text), places).apply(text)
+            and meant != ChangeSet.of(len(text), places).apply(text)
         )
         if kept:  # like our extension for VS Code, where other things happen meanwhile
             places = list(diff(text, before).edits)

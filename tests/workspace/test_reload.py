@@ -114,6 +114,28 @@ def test_a_file_that_is_written_again_while_its_document_is_taken_from_the_disk(
     play(tmp_path, TAKEN_LATE, case)
 
 
+@pytest.mark.parametrize("newer", ["more\n{}", "{}more\n", "{}"], ids=["before it", "behind it", "touched"])
+def test_a_file_that_is_written_again_once_its_document_was_taken_from_the_disk(
+    tmp_path: Path, newer: str
+) -> None:
+    """What was typed until it was taken comes back where it was, not where it would be in what the file says by then; and nothing twice."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        changed = BASE.replace("five", "FIVE")
+        read = await taken(bench, editor, "u", BASE.index("two"), changed)
+        editor.types("a.txt", "x", at=BASE.index("two") + 1)
+        await asyncio.sleep(0.2)
+        assert editor.text("a.txt") == changed, "a case that shows nothing"
+        (tmp_path / "a.txt").write_text(newer.format(changed))
+        await read
+        await asyncio.sleep(5)
+        wanted = newer.format(changed.replace("two", "uxtwo"))
+        assert editor.text("a.txt") == await bench.read("a.txt") == wanted
+
+    play(tmp_path, TAKEN_LATE, case)
+
+
 def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_taken(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 

@@ -99,7 +99,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         return { refused: isActive(document) ? "version" : "not-active" };
       }
       await this.isBased(document, taken);
-      return { version: document.version, taken: taken.version, kept: keeps(taken) };
+      return { version: document.version, taken: taken.version, kept: keeps(taken), read: taken.read };
     });
   }
 

@@ -25,6 +25,8 @@ export interface Taken {
   readonly text: string;
   /** The document's version with that text, or with the one that our edit brought in. */
   readonly version: number;
+  /** The document's version with that text. */
+  readonly read: number;
   /** The document's text right before, the user's changes that led there, and the cursor's place in it. */
   readonly replaced: string;
   readonly typed: readonly Replacement[];
@@ -136,7 +138,7 @@ export class Taking {
   }
 
   /** The reload is told as it is without an edit of ours, also where the file says something else by now. A save, too, leaves nothing unsaved. */
-  private untilReloaded(found: Found, { edits, isDirty, text }: Told): void {
+  private untilReloaded(found: Found, { edits, isDirty, text, version }: Told): void {
     if (edits.length > 0) {
       this.from = this.caret;
       this.newest = isDirty ? [] : edits;
@@ -149,13 +151,13 @@ export class Taking {
     } else {
       const lost = found.since.slice(0, -this.newest.length);
       const landed = this.newest.reduce(pushed, this.from);
-      this.found = { ...found, text, landed, lost, since: [], isReloaded: true };
+      this.found = { ...found, text, read: version, landed, lost, since: [], isReloaded: true };
     }
   }
 
   private asItIs(version: number): At {
     const { text, caret } = this;
-    return { text, version, replaced: text, typed: [...this.typed], caret, landed: caret };
+    return { text, version, read: version, replaced: text, typed: [...this.typed], caret, landed: caret };
   }
 
   private find(at: At, isReloaded = true): void {

@@ -72,6 +72,7 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
   test(`taking, with an edit of ours first: ${told}`, () => {
     let text = "mine";
     let version = 7;
+    let read = 0;
     const taking = new Taking(text, true, text.length);
     taking.leads("disk", 4);
     for (const char of told) {
@@ -82,6 +83,7 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
       const edit = { start: text.length, end: text.length, text: char };
       text = "ER".includes(char) ? "disk" : char === "O" ? "other" : text + char;
       version++;
+      read = "ERO".includes(char) ? version : read;
       taking.tell({ edits: [edit], isDirty: char === "E" || char !== char.toUpperCase(), version, text });
     }
     const found = taking.end(version);
@@ -91,6 +93,7 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
     assert.equal(found?.isReloaded ?? true, isReloaded);
     if (found !== undefined) {
       assert.equal(found.text, told.includes("O") ? "other" : "disk");
+      assert.equal(found.read, read);
       assert.equal(found.led.text, "disk");
       assert.equal(found.version, told.startsWith("x") ? 9 : 8);
     }

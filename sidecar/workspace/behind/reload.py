@@ -23,7 +23,6 @@ from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.sending import MIRROR_SECONDS, Sender
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Reloaded
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
 _PUT_RIGHT_SECONDS = 20.0
@@ -88,29 +87,32 @@ class Reloader:
             watch.close()
         typed_into = None if answer.taken is None else watch.text_before(answer.taken)
         replaced = now if typed_into is None else Normal(str(typed_into))
+        took = None if answer.taken is None else watch.text_at(answer.read or answer.taken)
         if reloaded and not answer.kept:
             tracked.together = tracked.kept(disk)
-        if not tracked.closed and answer.kept:
-            await self._put_right(tracked, before, replaced, disk, None, again=False)
-        elif not tracked.closed and typed_into is not None:
-            await self._put_right(tracked, before, replaced, disk, on_top, again=False)
-        elif not tracked.closed and not reloaded:
-            await self._put_right(
-                tracked, before, now, disk, on_top, only_if_newer=True, again=answer.taken is None
-            )
+        if tracked.closed:
+            return True
+        if took is not None and (answer.kept or typed_into is not None):
+            text = Text.of(normal(str(took)))
+            made = None if answer.kept else self._made(on_top, disk, text)
+            await self._put_right(tracked, before, replaced, text, made)
+        elif not reloaded:
+            await self._taken_otherwise(tracked, before, now, disk, on_top, again=answer.taken is None)
         return True
 
     async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
         """The editor has taken `disk`, in which somebody changed `had_read`, in the place of `saved`: what only that had comes back."""
-        nothing = ChangeSet(len(disk))
-        await self._put_right(tracked, had_read, Normal(saved), disk, nothing, again=False)
+        await self._put_right(tracked, had_read, Normal(saved), Text.of(disk), ())
 
-    async def _take_again(self, tracked: Tracked, current: Normal, on_disk: OnDisk, wanted: str) -> bool:
-        """Once more from the disk, with what leads to `wanted` on top: for an editor that takes no other edits."""
-        if on_disk.text is None or not self._files.is_unmoved(tracked, current, on_disk):
+    async def _take_again(self, tracked: Tracked, current: Normal, disk: Text, wanted: str) -> bool:
+        """Once more from the disk, if that still says `disk`, with what leads to `wanted` on top: for an editor that takes no other edits."""
+        path = to_path(tracked.document.uri)
+        on_disk = await self._files.peek(tracked, path) if path is not None else None
+        if on_disk is None or on_disk.text != disk or not self._files.is_unmoved(tracked, current, on_disk):
             return False
+        text = str(disk)
         document, coordinates = tracked.document, Coordinates(self._editor.capabilities.encoding)
-        edits = coordinates.edits(Text.of(on_disk.text), diff(on_disk.text, wanted))
+        edits = coordinates.edits(disk, diff(text, wanted))
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, current.terminator)) for e in edits)
         try:
             answer = await self._editor.reload(document.client_uri, document.version, edits)
@@ -132,28 +134,34 @@ class Reloader:
                 return
             text = after
 
+    async def _taken_otherwise(
+        self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet, *, again: bool
+    ) -> None:
+        """The document does not say what was planned: if the disk was written once more, the edits were made on that text. `again`: as in
+        `_put_right`."""
+        path = to_path(tracked.document.uri)
+        on_disk = await self._files.peek(tracked, path) if path is not None else None
+        if on_disk is None or on_disk.text is None or on_disk.text == disk:
+            return
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        text = Text.of(on_disk.text)
+        made = self._made(on_top, disk, text)
+        await self._put_right(tracked, before, now, text, made, again=again)
+
     async def _put_right(
         self,
         tracked: Tracked,
         before: str,
         replaced: Normal,
-        disk: str,
-        on_top: ChangeSet | None,
+        text: Text,
+        made: tuple[Edit, ...] | None,
         *,
-        again: bool,
-        only_if_newer: bool = False,
+        again: bool = False,
     ) -> None:
-        """The document took the disk's text otherwise than was planned: in the place of `replaced`, which was typed meanwhile, or after the
-        disk was written once more, and the edits were made on another text. `on_top`: None: `replaced` is what came on top.
-        `only_if_newer`: nothing is wrong unless it was written. `again`: another reload may do it, because nothing can be typed during one."""
+        """The document took `text` (compared form) from the disk, in the place of `replaced`, which is not what was planned. `made`: what came on top of it
+        then; None: what leads to `replaced`. `again`: another reload may put it right, because nothing can be typed during one."""
         path = to_path(tracked.document.uri)
-        on_disk = await self._files.peek(tracked, path) if path is not None else None
-        if on_disk is None or on_disk.text is None or (only_if_newer and on_disk.text == disk):
-            return
-        tracked.on_disk(on_disk.text, on_disk.stat)
-        text = Text.of(on_disk.text)
-        made = None if on_top is None else self._made(on_top, disk, text)
-        match merge(before, replaced.text, on_disk.text):
+        match merge(before, replaced.text, str(text)):
             case Merged() as merged:
                 tracked.apart, proper = False, merged.apply(replaced.text)
             case Conflict() as found:
@@ -182,7 +190,7 @@ class Reloader:
             elif sent.flight.phase is not Phase.REFUSED:
                 break  # gone, or not answered at all
             again = again or not self._sender.ever_applied
-            if again and await self._take_again(tracked, current, on_disk, normal(raw.apply(current.raw))):
+            if again and await self._take_again(tracked, current, text, normal(raw.apply(current.raw))):
                 return
         words = f"{path} was changed on disk twice at once. Compare it before you save."
         self._editor.show("warning", words, Opens.file(tracked.client_uri))

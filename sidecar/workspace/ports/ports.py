@@ -118,6 +118,8 @@ class Reloaded:
     the editor does it all at once."""
     kept: bool = False
     """It had another text than the edits were made for. They were not made, and what the document said before is on top."""
+    read: int | None = None
+    """The version with the text that it has from the disk, if that came after `taken`, which brought in an older one."""
 
 
 class EditorGone(Exception):

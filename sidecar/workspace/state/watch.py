@@ -73,8 +73,21 @@ class Watch(Story):
         """The text that the change with this version was made on; None if it was not received, or is the first one."""
         if version not in self._versions[1:] or version == self._versions[0]:
             return None
+        return self._after(self._versions.index(version))
+
+    def text_at(self, version: int) -> Text | None:
+        """What the document said with this version; None if nothing of that was received."""
+        if version == self.version:
+            return self.before
+        if version not in self._versions:
+            return None
+        last = len(self._versions) - self._versions[::-1].index(version)
+        return self._after(last)
+
+    def _after(self, edits: int) -> Text:
+        """The text after so many of the edits."""
         rope = Rope.of(self.before)
-        for edit in self.edits[: self._versions.index(version)]:
+        for edit in self.edits[:edits]:
             rope.splice(edit.start, edit.end, edit.new)
         return rope.snapshot()
 
