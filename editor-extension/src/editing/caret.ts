@@ -55,7 +55,8 @@ function touches({ start, end }: Replacement, caret: number): boolean {
 
 /**
  * The edits that turn one into the other and take the cursor along: it stays at the end of a range that is replaced up to it, and at the
- * start of one that begins there. An insertion right at the cursor always pushes it, so at the end of the text it ends up behind everything.
+ * start of one that begins there. An insertion right at the cursor always pushes it, so at the end of the text it ends up behind everything:
+ * whoever makes these edits then puts it back.
  */
 export function carried(from: Place, to: Place): Replacement[] {
   const before = replacement(from.text.slice(0, from.caret), to.text.slice(0, to.caret));

@@ -174,15 +174,15 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       if (taken === undefined) {
         return undefined;
       }
+      let landed: Place = { text: taken.text, caret: taken.landed };
+      let planned = typedOn(meant(taken), taken.led, taken.lost);
       for (let version = -1; version !== document.version; ) {
         if (tabsOf(document.uri).length === 0) {
           return undefined; // closed, and the user has decided what becomes of the unsaved text
         }
         version = document.version;
         // refused if something was typed meanwhile, which then belongs to what should be there
-        const landed = { text: taken.text, caret: taken.landed };
         const here = typedOn(landed, landed, taken.since);
-        const planned = typedOn(meant(taken), taken.led, taken.lost);
         const wanted = typedOn(planned, landed, taken.since);
         const text = document.getText();
         if (text === wanted.text) {
@@ -192,8 +192,15 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           return taken;
         }
         const edits = text === here.text ? carried(here, wanted) : [replacement(text, wanted.text)];
+        taking.makes(wanted.text);
         if (await replaceInEditor(editor, edits, { undoStopBefore: !isLed, undoStopAfter: true })) {
-          return taken;
+          if (here.caret < here.text.length) {
+            return taken;
+          }
+          // the cursor went behind all of it, and with it the keys that are pressed until it is back
+          landed = { text: wanted.text, caret: wanted.text.length };
+          planned = wanted;
+          version = -1;
         }
       }
       this.log(`${document.uri.fsPath} has the text on disk, and the editor does not take yours back; undo brings it back`);

@@ -52,6 +52,8 @@ export class Taking {
   private from = 0;
   /** What an edit of ours is about to make of the document. */
   private ahead: Place | undefined;
+  /** What an edit of ours is about to make of the document once it was reloaded. */
+  private made: string | undefined;
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
@@ -89,9 +91,20 @@ export class Taking {
     this.ahead = { text, caret };
   }
 
+  /** An edit of ours is about to make the document say this. Later changes then begin with what comes after it. */
+  makes(text: string): void {
+    this.made = text;
+  }
+
   tell(told: Told): void {
     const { edits, isDirty, version, text } = told;
     this.standing = edits.reduce(followed, this.standing);
+    if (this.found !== undefined && edits.length > 0 && text === this.made) {
+      this.made = undefined;
+      this.found.since = [];
+      this.text = text;
+      return;
+    }
     if (this.ahead !== undefined && this.found === undefined && edits.length > 0 && text === this.ahead.text) {
       this.find({ ...this.asItIs(version), text, landed: this.ahead.caret }, false);
       ({ text: this.text, caret: this.caret } = this.ahead);
