@@ -170,6 +170,9 @@ def test_typing_during_the_turn_survives(desk: Desk) -> None:
         assert count < 5000, nvim.server_log()
     nvim.keys("<Esc>")
     nvim.lua("vim.lsp.handlers['sidecar/turnEnded'] = TurnEnded")
+    told = f"{nvim.lua('return Ended')}\n{desk.said()}"
+    assert nvim.lua("return Ended.stopReason") == "end_turn", told
+    assert [change["uri"] for change in nvim.lua("return Ended.changes")] == [desk.file.as_uri()], told
     nvim.wait_for_text("mine one\nTWO\nthree\nfour" + "x" * count + "\n", within=5)
 
 
