@@ -5,10 +5,12 @@
  * The workbench reports the changed text first, and then, as an event without changes, whether the document has unsaved text. The reload is
  * therefore the change before the first such event that says "nothing unsaved".
  *
+ * The cursor goes behind what the reload puts in its place, also where that begins right at it.
+ *
  * An edit of ours may bring in the disk's text first (`leads`), so that the reload has nothing to change and leaves no undo step of its own.
  */
 
-import { followed, pushed, type Place } from "./caret";
+import { followed, type Place } from "./caret";
 import type { Replacement } from "./replacements";
 
 /** One event. `text` and `version` are those after it. */
@@ -127,7 +129,7 @@ export class Taking {
     if (this.pending !== undefined && !this.wasDirty) {
       this.find(this.pending); // a key would have been followed by an event that says "unsaved"
     }
-    this.pending = isDirty || this.found !== undefined ? undefined : { ...this.asItIs(version), text, landed: edits.reduce(pushed, this.caret) };
+    this.pending = isDirty || this.found !== undefined ? undefined : { ...this.asItIs(version), text, landed: edits.reduce(followed, this.caret) };
     if (this.found === undefined) {
       this.typed.push(...edits);
       this.caret = edits.reduce(followed, this.caret);
@@ -163,7 +165,7 @@ export class Taking {
       found.isReloaded = true;
     } else {
       const lost = found.since.slice(0, -this.newest.length);
-      const landed = this.newest.reduce(pushed, this.from);
+      const landed = this.newest.reduce(followed, this.from);
       this.found = { ...found, text, read: version, landed, lost, since: [], isReloaded: true };
     }
   }

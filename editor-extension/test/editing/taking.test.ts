@@ -100,6 +100,21 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
   });
 }
 
+for (const [caret, landed] of [[0, 4], [2, 4], [4, 4], [6, 6]] as const) {
+  test(`taking: a reload of the first four characters throws the cursor from ${caret} to ${landed}`, () => {
+    const edits = [{ start: 0, end: 4, text: "disk" }];
+    const clean = new Taking("mine\nend", false, caret);
+    clean.tell({ edits, isDirty: false, version: 8, text: "disk\nend" });
+    assert.equal(clean.end(8)?.landed, landed);
+    const led = new Taking("mine\nend", true, caret);
+    led.leads("more\nend", caret);
+    led.tell({ edits: [{ start: 0, end: 4, text: "more" }], isDirty: true, version: 8, text: "more\nend" });
+    led.tell({ edits, isDirty: false, version: 9, text: "disk\nend" });
+    led.tell({ edits: [], isDirty: false, version: 9, text: "disk\nend" });
+    assert.equal(led.end(9)?.landed, landed);
+  });
+}
+
 /** The cursor after the reload ("D", which the workbench has it go to the end with): "k" is a key there, digits are places it is told at. */
 const PLACED: [told: string, isPlaced: boolean][] = [
   ["D.", false],
