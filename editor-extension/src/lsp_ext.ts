@@ -383,10 +383,10 @@ export interface ReloadParams {
   /** What changes in the text of `version` by all this, so that the cursor can stay where the user types. */
   changes?: TextEdit[];
 }
-/** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. `kept`: that
- * was not the text which the edits were made for, and in their place is what the document said before. `read`: the version with the disk's text, where
- * that with `taken` was outdated by then. */
-export type ReloadAnswer = { version: number; taken: number; kept?: boolean; read?: number } | { refused: "version" | "not-active" };
+/** `taken`: the version with which an edit or the workbench put the disk's text in the place of what the document said. `read`: the one with the disk's
+ * text that it is based on now: another one if the file was written in between. `made`: what was put on top of that text. The server puts right what the
+ * editor could not know. */
+export type ReloadAnswer = { version: number; taken: number; read: number; made: TextEdit[] } | { refused: "version" | "not-active" };
 /** Announced by `reload`: take the disk's text, then apply these edits. */
 export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 

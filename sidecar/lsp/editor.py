@@ -135,7 +135,9 @@ class LspEditor:
         }
         answer = await self._ask_client(ext.RELOAD, params, ext.ReloadAnswer)
         if answer.version is not None:
-            return Reloaded(answer.version, answer.taken, kept=answer.kept, read=answer.read)
+            return Reloaded(
+                answer.version, answer.taken, answer.read, tuple(ext.text_edit(one) for one in answer.made)
+            )
         return answer.refused or "not-active"
 
     async def context(self, uris: Sequence[str] | None) -> Sequence[Mention]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, TypedD
 
 import msgspec
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
 from sidecar.workspace.ports.prompt_context import Mention, Problem
@@ -111,6 +112,11 @@ class LspRange(msgspec.Struct, frozen=True):
     end: LspPosition
 
 
+class LspTextEdit(msgspec.Struct, frozen=True, rename="camel"):
+    range: LspRange
+    new_text: str
+
+
 class LspDiagnostic(msgspec.Struct, frozen=True):
     """As far as an agent is told."""
 
@@ -127,6 +133,12 @@ class ContextItem(msgspec.Struct, frozen=True):
     uri: str
     range: LspRange | None = None
     diagnostics: list[LspDiagnostic] = []
+
+
+def text_edit(edit: LspTextEdit) -> TextEdit:
+    """As the workspace takes it."""
+    start, end = edit.range.start, edit.range.end
+    return TextEdit(Position(start.line, start.character), Position(end.line, end.character), edit.new_text)
 
 
 def mention(item: ContextItem) -> Mention:
@@ -455,11 +467,11 @@ class OpenAnswer(msgspec.Struct, frozen=True):
 class ReloadAnswer(msgspec.Struct, frozen=True):
     version: int | None = None
     taken: int | None = None
-    """The version with which the document had the text on disk; absent if nothing can be typed meanwhile."""
-    kept: bool = False
-    """The text on disk was not the one that the edits were made for: in their place is what the document said before."""
+    """The version with which the disk's text replaced what the document said; absent if nothing can be typed meanwhile."""
     read: int | None = None
-    """The version with the text on disk, where `taken` was one that was outdated by then; absent where it was not."""
+    """The version with the text on disk that it is based on now."""
+    made: list[LspTextEdit] = []
+    """What was put on top of that text, in which what was typed meanwhile is, too."""
     refused: str | None = None
     """version | not-active"""
 

@@ -191,8 +191,7 @@ async def test_open_and_close(editor: LspEditor, wire: FakeWire) -> None:
 
 RELOADS = [
     ({"version": 9}, Reloaded(9)),
-    ({"version": 9, "taken": 8}, Reloaded(9, taken=8)),
-    ({"version": 9, "taken": 6, "read": 8}, Reloaded(9, taken=6, read=8)),
+    ({"version": 9, "taken": 6, "read": 8, "made": [JSON_EDIT]}, Reloaded(9, 6, 8, EDIT.edits)),
     ({"refused": "version"}, "version"),
     ({}, "not-active"),
 ]

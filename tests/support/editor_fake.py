@@ -284,7 +284,7 @@ class FakeEditor:
             return "not-active"
         if buffer.version != version:
             return "version"
-        meant = ChangeSet.of(len(buffer.text), _places(buffer, changes)).apply(buffer.text)
+        asked, meant = buffer.text, ChangeSet.of(len(buffer.text), _places(buffer, changes))
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
             return "not-active"
         before = buffer.text
@@ -292,15 +292,20 @@ class FakeEditor:
         self.model.flush(client_uri)
         taken, text = buffer.version, buffer.text
         places = _places(buffer, edits)
-        kept = (
-            self.model.habits.reload_takes > 0
-            and bool(changes)
-            and meant != ChangeSet.of(len(text), places).apply(text)
+        if (
+            self.model.habits.reload_takes
+        ):  # like our extension for VS Code, where other things happen meanwhile
+            wanted = ChangeSet.of(len(text), places).apply(text)
+            if bool(changes) and meant.apply(asked) != wanted:
+                wanted = before
+            elif before != asked:
+                wanted = diff(asked, before).map(diff(asked, wanted)).apply(wanted)
+            places = list(diff(text, wanted).edits)
+        made = tuple(
+            TextEdit(Position(*buffer.place(e.start)), Position(*buffer.place(e.end)), e.new) for e in places
         )
-        if kept:  # like our extension for VS Code, where other things happen meanwhile
-            places = list(diff(text, before).edits)
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
-            return Reloaded(taken, taken, kept=kept)
+            return Reloaded(taken, taken, taken, made)
         moved = ChangeSet.of(len(text), places).map(diff(text, buffer.text))
         on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
         # done by our own extension, whatever the editor thinks of applyEdit
@@ -308,7 +313,9 @@ class FakeEditor:
         if self.model.habits.top_told_later:
             await asyncio.sleep(self.model.habits.top_told_later)
         self.model.flush(client_uri)
-        return Reloaded(buffer.version, taken if self.model.habits.reload_takes else None, kept=kept)
+        if not self.model.habits.reload_takes:
+            return Reloaded(buffer.version)
+        return Reloaded(buffer.version, taken, taken, made)
 
     async def _is_still_there(self, buffer: Buffer, seconds: float) -> bool:
         if seconds:

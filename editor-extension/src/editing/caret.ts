@@ -18,14 +18,6 @@ export function pushed(caret: number, made: Replacement): number {
   return moved({ start: caret, end: caret, text: "" }, made).start;
 }
 
-/** The place before a change of the one after it. */
-export function pulled(caret: number, { start, end, text }: Replacement): number {
-  if (caret <= start) {
-    return caret;
-  }
-  return caret < start + text.length ? start : caret - text.length + (end - start);
-}
-
 /** The cursor after the user's own change: behind it if it was made at the cursor. */
 export function followed(caret: number, made: Replacement): number {
   return touches(made, caret) ? made.start + made.text.length : pushed(caret, made);

@@ -8,10 +8,11 @@
  */
 
 import * as vscode from "vscode";
+import type { TextEdit } from "vscode-languageclient/node";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument, tabsOf } from "./documents";
-import { carried, pulled, pushed, typedOn, type Place } from "./caret";
-import { offsetAt, replacedAll, replacement, type Replacement } from "./replacements";
+import { carried, pushed, typedOn, type Place } from "./caret";
+import { offsetAt, placeAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
 
@@ -21,6 +22,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const TRIES = 10;
 /** Until it is asked again after that. */
 const LATER_MS = 1000;
+/** How long a cursor that was put somewhere may take to be there. */
+const BACK_MS = 2000;
 
 interface Stat {
   readonly mtime: number;
@@ -83,23 +86,21 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       const onTopOf = (disk: string): string => replacedAll(disk, replacements(disk, params.edits));
       /** Both lead to the same, or the file says something else by now than what the server's edits were made for. */
       const isMeant = (disk: string): boolean => meant === undefined || meant === onTopOf(disk);
-      const keeps = ({ text: disk, typed }: Taken): boolean => !isMeant(disk) && (wasUnsaved || typed.length > 0);
       const merged = (taken: Taken): Place => {
-        if (keeps(taken)) {
+        if (!isMeant(taken.text) && (wasUnsaved || taken.typed.length > 0)) {
           return { text: taken.replaced, caret: taken.caret };
         }
         const wanted = onTopOf(taken.text);
-        // what was typed after the request is not in it; the server puts it back, at the cursor where it was typed there
-        const asked = [...taken.typed].reverse().reduce(pulled, taken.caret);
-        const made = changes ?? [replacement(text, wanted)];
-        return { text: wanted, caret: [...made].sort((a, b) => b.start - a.start).reduce(pushed, asked) };
+        const asked = taken.typed[0]?.end ?? taken.caret;
+        const made = [...(changes ?? [replacement(text, wanted)])].sort((a, b) => b.start - a.start);
+        return typedOn({ text: wanted, caret: made.reduce(pushed, asked) }, { text, caret: asked }, taken.typed);
       };
       const taken = await this.takeFromDisk(document, merged, isMeant);
       if (taken === undefined) {
         return { refused: isActive(document) ? "version" : "not-active" };
       }
       await this.isBased(document, taken);
-      return { version: document.version, taken: taken.version, kept: keeps(taken), read: taken.read };
+      return { version: document.version, taken: taken.version, read: taken.read, made: [asEdit(taken.text, replacement(taken.text, merged(taken).text))] };
     });
   }
 
@@ -182,8 +183,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         }
         version = document.version;
         // refused if something was typed meanwhile, which then belongs to what should be there
-        const here = typedOn(landed, landed, taken.since);
-        const wanted = typedOn(planned, landed, taken.since);
+        const { here, wanted } = taking.goneOn(planned, landed);
         const text = document.getText();
         if (text === wanted.text) {
           if (caretNow() !== wanted.caret && !taking.isPlaced) {
@@ -201,6 +201,10 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           landed = { text: wanted.text, caret: wanted.text.length };
           planned = wanted;
           version = -1;
+          const isBack = taking.puts(wanted.caret);
+          const { line, character } = placeAt(wanted.text, wanted.caret);
+          editor.selection = new vscode.Selection(line, character, line, character);
+          await Promise.race([isBack, new Promise((resolve) => setTimeout(resolve, BACK_MS))]);
         }
       }
       this.log(`${document.uri.fsPath} has the text on disk, and the editor does not take yours back; undo brings it back`);
@@ -282,6 +286,10 @@ function replacements(text: string, edits: ReloadParams["edits"]): Replacement[]
     end: offsetAt(text, range.end.line, range.end.character),
     text: newText,
   }));
+}
+
+function asEdit(text: string, { start, end, text: newText }: Replacement): TextEdit {
+  return { range: { start: placeAt(text, start), end: placeAt(text, end) }, newText };
 }
 
 function asReplacement(change: vscode.TextDocumentContentChangeEvent): Replacement {

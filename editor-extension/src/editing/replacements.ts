@@ -60,6 +60,12 @@ export function offsetAt(text: string, line: number, character: number): number 
   return start + Math.min(character, rest.length);
 }
 
+/** The line and column of an offset; the other way round as `offsetAt`. */
+export function placeAt(text: string, offset: number): { line: number; character: number } {
+  const before = text.slice(0, offset).split("\n");
+  return { line: before.length - 1, character: before.at(-1)?.length ?? 0 };
+}
+
 /** The place of a replacement after another one was made. If they overlap, it comes after the other's text. */
 export function moved(one: Replacement, made: Replacement): Replacement {
   const shift = made.text.length - (made.end - made.start);

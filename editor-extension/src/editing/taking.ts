@@ -10,7 +10,7 @@
  * An edit of ours may bring in the disk's text first (`leads`), so that the reload has nothing to change and leaves no undo step of its own.
  */
 
-import { followed, type Place } from "./caret";
+import { followed, typedOn, type Place } from "./caret";
 import type { Replacement } from "./replacements";
 
 /** One event. `text` and `version` are those after it. */
@@ -56,6 +56,9 @@ export class Taking {
   private ahead: Place | undefined;
   /** What an edit of ours is about to make of the document once it was reloaded. */
   private made: string | undefined;
+  /** Where we are about to put the cursor, and after how many of the later changes it was there. */
+  private putting: { caret: number; done: () => void } | undefined;
+  private back: { at: number; caret: number } | undefined;
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
@@ -75,6 +78,13 @@ export class Taking {
 
   /** Where the cursor is now: the user moved it (`isUsers`), what they typed did, or the workbench. */
   place(caret: number, isUsers: boolean): void {
+    if (this.putting?.caret === caret) {
+      this.back = { at: this.found?.since.length ?? 0, caret };
+      this.putting.done();
+      this.putting = undefined;
+      this.standing = caret;
+      return;
+    }
     if (this.found === undefined && this.pending === undefined) {
       this.caret = caret;
     } else if (isUsers && caret !== this.standing) {
@@ -93,6 +103,30 @@ export class Taking {
     this.ahead = { text, caret };
   }
 
+  /** We are about to put the cursor there; resolved when it is. Keys may come before that, where it still is. */
+  puts(caret: number): Promise<void> {
+    return new Promise((done) => {
+      this.putting = { caret, done };
+    });
+  }
+
+  /**
+   * What is there, and what should be, where the user went on after the reload or our last edit. That left `landed`, where `meant` was meant.
+   */
+  goneOn(meant: Place, landed: Place): { here: Place; wanted: Place } {
+    const since = this.found?.since ?? [];
+    const first = this.back === undefined ? since : since.slice(0, this.back.at);
+    const here = typedOn(landed, landed, first);
+    const wanted = typedOn(meant, landed, first);
+    if (this.back === undefined) {
+      return { here, wanted };
+    }
+    // what was typed where the cursor was thrown to belongs in front of what is typed since it is back
+    const back = { text: here.text, caret: this.back.caret };
+    const rest = since.slice(this.back.at);
+    return { here: typedOn(back, back, rest), wanted: typedOn(wanted, back, rest) };
+  }
+
   /** An edit of ours is about to make the document say this. Later changes then begin with what comes after it. */
   makes(text: string): void {
     this.made = text;
@@ -102,7 +136,7 @@ export class Taking {
     const { edits, isDirty, version, text } = told;
     this.standing = edits.reduce(followed, this.standing);
     if (this.found !== undefined && edits.length > 0 && text === this.made) {
-      this.made = undefined;
+      this.made = this.back = undefined;
       this.found.since = [];
       this.text = text;
       return;

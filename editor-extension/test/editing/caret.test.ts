@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { carried, pulled, pushed, typedOn, type Place } from "../../src/editing/caret";
+import { carried, typedOn, type Place } from "../../src/editing/caret";
 import { replaced, replacedAll, type Replacement } from "../../src/editing/replacements";
 
 /** "|" is the cursor. */
@@ -44,16 +44,6 @@ for (const [meant, landed, since, expected] of TYPED) {
     assert.equal(shown(typedOn(place(meant), place(landed), since)), expected);
   });
 }
-
-test("caret: a place before a change is the one after it, the other way round", () => {
-  for (const made of [insert(2, "xy"), { start: 2, end: 4, text: "" }, { start: 2, end: 4, text: "xyz" }]) {
-    for (const at of [0, 2, 4, 5, 9]) {
-      assert.equal(pulled(pushed(at, made), made), made.text === "" && at === 4 ? 2 : at);
-    }
-  }
-  assert.equal(pulled(4, insert(2, "xy")), 2); // right behind what was typed
-  assert.equal(pulled(3, insert(2, "xy")), 2);
-});
 
 test("caret: an edit takes the cursor along, whatever the texts", () => {
   let seed = 7;

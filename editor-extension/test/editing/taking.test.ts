@@ -100,6 +100,34 @@ for (const [told, replaced, lost, since, isReloaded] of LED) {
   });
 }
 
+test("taking: what is typed behind the text until the cursor is back belongs in front of what is typed then", () => {
+  const taking = new Taking("mine", true, 4);
+  taking.leads("disk", 4);
+  taking.tell({ edits: [{ start: 0, end: 4, text: "disk" }], isDirty: true, version: 8, text: "disk" });
+  taking.tell({ edits: [], isDirty: false, version: 8, text: "disk" });
+  assert.ok(taking.end(8));
+  let text = "disk\nmine\nend";
+  taking.makes(text);
+  taking.tell({ edits: [{ start: 4, end: 4, text: "\nmine\nend" }], isDirty: true, version: 9, text });
+  const landed = { text, caret: text.length };
+  const meant = { text, caret: 9 };
+  const type = (start: number, key: string): void => {
+    text = text.slice(0, start) + key + text.slice(start);
+    taking.tell({ edits: [{ start, end: start, text: key }], isDirty: true, version: 9, text });
+  };
+  void taking.puts(9);
+  type(13, "a");
+  taking.place(14, true);
+  type(14, "b");
+  taking.place(9, true); // what an extension does is told like a command
+  type(9, "c");
+  type(10, "d");
+  assert.deepEqual(taking.goneOn(meant, landed), {
+    here: { text: "disk\nminecd\nendab", caret: 11 },
+    wanted: { text: "disk\nmineabcd\nend", caret: 13 },
+  });
+});
+
 for (const [caret, landed] of [[0, 4], [2, 4], [4, 4], [6, 6]] as const) {
   test(`taking: a reload of the first four characters throws the cursor from ${caret} to ${landed}`, () => {
     const edits = [{ start: 0, end: 4, text: "disk" }];

@@ -5,7 +5,7 @@ What was typed before it did so, or between two writes of the file, is put right
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import anyio
 
@@ -85,24 +85,22 @@ class Reloader:
         finally:
             tracked.quiet = False
             watch.close()
-        typed_into = None if answer.taken is None else watch.text_before(answer.taken)
-        replaced = now if typed_into is None else Normal(str(typed_into))
-        took = None if answer.taken is None else watch.text_at(answer.read or answer.taken)
-        if reloaded and not answer.kept:
+        if reloaded:
             tracked.together = tracked.kept(disk)
-        if tracked.closed:
+        if tracked.closed or reloaded:
             return True
-        if took is not None and (answer.kept or typed_into is not None):
+        if answer.taken is None or answer.read is None:
+            await self._taken_otherwise(tracked, before, now, disk, on_top)
+        elif (took := watch.text_at(answer.read)) is not None:
+            typed_into = watch.text_before(answer.taken)
+            replaced = now if typed_into is None else Normal(str(typed_into))
             text = Text.of(normal(str(took)))
-            made = None if answer.kept else self._made(on_top, disk, text)
-            await self._put_right(tracked, before, replaced, text, made)
-        elif not reloaded:
-            await self._taken_otherwise(tracked, before, now, disk, on_top, again=answer.taken is None)
+            await self._put_right(tracked, before, replaced, text, self._placed(answer.made, text))
         return True
 
     async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
         """The editor has taken `disk`, in which somebody changed `had_read`, in the place of `saved`: what only that had comes back."""
-        await self._put_right(tracked, had_read, Normal(saved), Text.of(disk), ())
+        await self._put_right(tracked, had_read, Normal(saved), Text.of(disk), ChangeSet(len(disk)))
 
     async def _take_again(self, tracked: Tracked, current: Normal, disk: Text, wanted: str) -> bool:
         """Once more from the disk, if that still says `disk`, with what leads to `wanted` on top: for an editor that takes no other edits."""
@@ -135,18 +133,19 @@ class Reloader:
             text = after
 
     async def _taken_otherwise(
-        self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet, *, again: bool
+        self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet
     ) -> None:
-        """The document does not say what was planned: if the disk was written once more, the edits were made on that text. `again`: as in
-        `_put_right`."""
+        """The document does not say what was planned: if the disk was written once more, the edits were made on that text."""
         path = to_path(tracked.document.uri)
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if on_disk is None or on_disk.text is None or on_disk.text == disk:
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
         text = Text.of(on_disk.text)
-        made = self._made(on_top, disk, text)
-        await self._put_right(tracked, before, now, text, made, again=again)
+        made = self._placed(
+            Coordinates(self._editor.capabilities.encoding).edits(Text.of(disk), on_top), text
+        )
+        await self._put_right(tracked, before, now, text, made, again=True)
 
     async def _put_right(
         self,
@@ -154,27 +153,23 @@ class Reloader:
         before: str,
         replaced: Normal,
         text: Text,
-        made: tuple[Edit, ...] | None,
+        made: ChangeSet | None,
         *,
         again: bool = False,
     ) -> None:
         """The document took `text` (compared form) from the disk, in the place of `replaced`, which is not what was planned. `made`: what came on top of it
-        then; None: what leads to `replaced`. `again`: another reload may put it right, because nothing can be typed during one."""
-        path = to_path(tracked.document.uri)
+        then; None: that cannot be said. `again`: another reload may put it right, because nothing can be typed during one."""
         match merge(before, replaced.text, str(text)):
             case Merged() as merged:
                 tracked.apart, proper = False, merged.apply(replaced.text)
+                tracked.together = tracked.kept(str(text))
             case Conflict() as found:
                 lines = [hunk.start_line for hunk in found.hunks]
                 keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                 proper = replaced.text
         until = anyio.current_time() + _PUT_RIGHT_SECONDS
-        while anyio.current_time() < until:  # the user may go on typing
-            current = Normal(str(tracked.document.snapshot()))
-            try:
-                taken = replaced.text if made is None else ChangeSet.of(len(text), made).apply(text)
-            except ValueError:  # places that are no places there
-                break
+        while made is not None and anyio.current_time() < until:  # the user may go on typing
+            current, taken = Normal(str(tracked.document.snapshot())), made.apply(text)
             if tracked.flight is not None or tracked.closed:
                 break
             # What was typed since it was taken stays, also beside what comes back
@@ -192,13 +187,17 @@ class Reloader:
             again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, text, normal(raw.apply(current.raw))):
                 return
-        words = f"{path} was changed on disk twice at once. Compare it before you save."
+        words = f"{tracked.name} was changed on disk twice at once. Compare it before you save."
         self._editor.show("warning", words, Opens.file(tracked.client_uri))
 
-    def _made(self, on_top: ChangeSet, disk: str, text: Text) -> tuple[Edit, ...]:
-        """What the edits of `disk` are in `text`: the editor knows only their lines and columns."""
+    def _placed(self, edits: Iterable[TextEdit], text: Text) -> ChangeSet | None:
+        """What these edits are in `text`, as the editor makes them: it knows only their lines and columns. None: they overlap there."""
         encoding = self._editor.capabilities.encoding
-        return tuple(
+        made = [
             Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
-            for e in Coordinates(encoding).edits(Text.of(disk), on_top)
-        )
+            for e in edits
+        ]
+        try:
+            return ChangeSet.of(len(text), made)
+        except ValueError:  # places that are no places there
+            return None

@@ -114,12 +114,12 @@ class Reloaded:
     version: int
     """The document's, with both."""
     taken: int | None = None
-    """The version with which it had the text on disk. What was typed between the request and this version is gone from the document. None:
-    the editor does it all at once."""
-    kept: bool = False
-    """It had another text than the edits were made for. They were not made, and what the document said before is on top."""
+    """The version with which the disk's text replaced what it said. None: the editor does it all at once."""
     read: int | None = None
-    """The version with the text that it has from the disk, if that came after `taken`, which brought in an older one."""
+    """The version with the text on disk that it is based on now: another one if the file was written in between."""
+    made: tuple[TextEdit, ...] = ()
+    """What is on top of the text of `read`: what was asked for with what was typed meanwhile or, where the disk said another text than that was
+    made for, what the document said before."""
 
 
 class EditorGone(Exception):
