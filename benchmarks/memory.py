@@ -15,7 +15,8 @@ from benchmarks._common.keystrokes import Keystrokes
 from benchmarks._common.measure import Run
 from benchmarks._common.processes import Scratch, Server, resident_bytes, unsupported
 from benchmarks._common.texts import MB, code
-from sidecar.core.text import Encoding, Rope
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding
 
 NODE = "vscode-languageserver"
 PYGLS = "pygls"

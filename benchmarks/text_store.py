@@ -20,7 +20,8 @@ from benchmarks._common import Case, Missing, Seconds, node
 from benchmarks._common.keystrokes import Key, Keystrokes, hash_of
 from benchmarks._common.measure import Run
 from benchmarks._common.texts import MB, code
-from sidecar.core.text import Encoding, Rope
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding
 
 NODE = "vscode-languageserver-textdocument"
 PYGLS = "pygls"

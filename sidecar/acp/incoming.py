@@ -36,11 +36,11 @@ from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS, RequestError
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params
+from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import AnyText, narrowed
 from sidecar.workspace.ports.aside import aside
 
 log = logging.getLogger(__name__)

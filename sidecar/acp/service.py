@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.workspace.ports.ports import OpenedSession, Question
 from sidecar.workspace.ports.session_ports import AgentState, CommandEnd, Elicitation, Elicited
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal, normal, says
-from sidecar.core.text import AnyText, Encoding, Position, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64

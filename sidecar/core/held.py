@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText
 
 
 def as_held(text: AnyText) -> int:

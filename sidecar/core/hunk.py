@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.split import shared_lines, split
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.core.versions import Author, Version
 
 NewId = Callable[[], int]

@@ -34,7 +34,8 @@ from sidecar.core.misapplied import (
 )
 from sidecar.core.normal import normal, say_the_same
 from sidecar.core.overlay import Document
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 _SOON = 2_000_000
 """Code points up to which every change is searched for an edit of ours at a wrong place; in larger texts once, at the end."""

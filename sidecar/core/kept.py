@@ -6,7 +6,9 @@ file; in chunks, what is equal is there once.
 
 from __future__ import annotations
 
-from sidecar.core.text import AnyText, Text, as_text, sharing
+from sidecar.core.any_text import AnyText, as_text
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 
 
 class Kept:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
 from typing import Any
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 
 _PIECE = 64 * 1024
 """Characters, or bytes."""

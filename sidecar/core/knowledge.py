@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.text import AnyText
 
 _PIECE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
 _WORD = re.compile(r"\w")

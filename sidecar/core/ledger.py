@@ -23,13 +23,15 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, without_edited_lines
 from sidecar.core.left import Left
 from sidecar.core.moving import Moving
 from sidecar.core.places import Places
-from sidecar.core.text import AnyText, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
 MAX_REMEMBERED = 64

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.hunk import Hunk
 from sidecar.core.moving import Moving
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 MAX_PLACES = 64
 """The newest ones are kept; editors remember about as many steps."""

@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable
 
 from sidecar.core.change import Edit
-from sidecar.core.text import Encoding, Position, Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Range, Text
 from sidecar.core.units import points_of, units_of
 
 _LONE = re.compile("\r(?!\n)")

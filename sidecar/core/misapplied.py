@@ -19,7 +19,8 @@ from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.lineends import expand, fold
-from sidecar.core.text import Position, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Position, Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from itertools import compress, count
 from operator import is_not
 from typing import Generic, Protocol, Self, TypeVar
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import Edit
-from sidecar.core.text import AnyText
 
 MAX_MOVES = 1024
 """Places of edits that are noted before the moves are carried out."""

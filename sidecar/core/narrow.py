@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import Protocol, TypeAlias, cast, overload
 
-from sidecar.core.chunks import common_prefix, common_suffix, same_pieces
+from sidecar.core.chunks import common_prefix, common_suffix, divided, same_pieces
 
 FROM = 1024 * 1024
 """Code points of a text whose chunks are kept so, at least: in a smaller one they are not worth the time."""
@@ -105,6 +105,12 @@ class Narrow:
 
 
 Chunks: TypeAlias = list[str] | Narrow
+
+
+def chunks_of(text: str, start: int = 0, end: int | None = None) -> Chunks:
+    """A text, or a part of it, in chunks."""
+    pieces = divided(text, start, end)
+    return Narrow(pieces) if len(text) >= FROM and takes_wide(text) else list(pieces)
 
 
 def takes_wide(text: str) -> bool:

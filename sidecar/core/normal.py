@@ -13,9 +13,10 @@ from array import array
 from bisect import bisect_left
 from typing import overload
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import dominant, expand, fold
-from sidecar.core.text import BOM, AnyText, Text
+from sidecar.core.text import BOM, Text
 
 
 @overload

@@ -6,13 +6,15 @@ import re
 from array import array
 from bisect import bisect_left
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.hunks import Hunk
 from sidecar.core.lineends import dominant, expand
 from sidecar.core.narrow import pairs
 from sidecar.core.normal import BOM, Normal, has_mark, normal, says
 from sidecar.core.places import Places
-from sidecar.core.text import AnyText, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 
 class NormalText:

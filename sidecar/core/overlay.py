@@ -32,7 +32,8 @@ from typing import NamedTuple
 
 from sidecar.core.change import Edit
 from sidecar.core.lf_lines import LfLines
-from sidecar.core.text import Encoding, Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Range, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_EARLY = 256

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 
 from sidecar.core.change import Edit
 from sidecar.core.normal import BOM, says
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 BLOCK = 256
 """Edits in one block."""

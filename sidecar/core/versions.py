@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.text import AnyText
 
 
 @dataclass(frozen=True, slots=True)

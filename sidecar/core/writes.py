@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
@@ -36,7 +37,7 @@ from sidecar.core.hunks import line_hunks
 from sidecar.core.knowledge import Sent
 from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
 from sidecar.core.places import Places
-from sidecar.core.text import AnyText, Text, as_text
+from sidecar.core.text import Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import codecs
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.disk.refusals import refuse
 
 TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]

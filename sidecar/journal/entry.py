@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.places import Places
 from sidecar.core.retold import Fate, Picked, Told
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.core.versions import Author
 
 

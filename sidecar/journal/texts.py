@@ -16,12 +16,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.core.inflight import led_to
 from sidecar.core.places import Places
-from sidecar.core.text import AnyText, Text, as_text, sharing
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 
 MAX_DEPTH = 32
 """The longest chain of changes from a text to one that is stored whole."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
+from sidecar.core.any_text import as_text
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
@@ -17,7 +18,7 @@ from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.lines_changed import lines_changed as lines_of
 from sidecar.core.places import Places
 from sidecar.core.retold import Picked
-from sidecar.core.text import Text, as_text
+from sidecar.core.text import Text
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction

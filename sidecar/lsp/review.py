@@ -32,7 +32,7 @@ class ReviewService(Protocol):
     """The workspace's review; before `initialize` it has no changes."""
 
     def rows(self, selector: Selector) -> list[Json]:
-        """The hunks, with their texts as they are kept (`core.text.AnyText`)."""
+        """The hunks, with their texts as they are kept (`core.any_text.AnyText`)."""
         ...
 
     async def listed(self, selector: Selector) -> list[Json]:

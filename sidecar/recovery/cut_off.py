@@ -20,6 +20,7 @@ from typing import NamedTuple, cast
 import anyio.to_thread
 
 from sidecar import disk
+from sidecar.core.any_text import AnyText
 from sidecar.core.escape import escape, shorten
 from sidecar.core.file_state import FileState, link
 from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
@@ -29,7 +30,6 @@ from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import Told, led_to, retold
-from sidecar.core.text import AnyText
 from sidecar.core.uri import from_path
 from sidecar.disk import (
     Decoded,

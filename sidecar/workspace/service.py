@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from sidecar.config import Settings
+from sidecar.core.any_text import AnyText
 from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import AnyText, Text, forget
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_name
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.behind.behind import Behind
@@ -376,7 +377,7 @@ class Workspace:
         self._editor.reviewed(session_id, turn, verdict, changes)
 
     def _record_end(self, session: Session, outcome: Outcome) -> None:
-        forget()  # the agent's next write is some time away
+        Text.forget()  # the agent's next write is some time away
         self._records.reference(session.id, self._agents.reference(session.id))
         self._records.end(session.id, outcome)
 

@@ -12,7 +12,8 @@ from sidecar.core.belief import Beliefs
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.normal import normal
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from tests.support.chunk_size import chunk_size
 

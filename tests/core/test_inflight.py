@@ -31,7 +31,8 @@ from sidecar.core.inflight import (
     printed,
 )
 from sidecar.core.overlay import Document
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from tests.support.inflight_world import CASES, HABITS, STEPS, Habit, World
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from sidecar.core.kept import Kept
 from sidecar.core.lineends import fold
 from sidecar.core.normal import normal
-from sidecar.core.text import Rope, Text, sharing
+from sidecar.core.rope import Rope
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 from tests.core.text_values import TEXTS, as_sent
 from tests.support.chunk_size import chunk_size
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.lf_lines import LfLines, has_lone_return, offset_at, places
-from sidecar.core.text import Encoding, Position, Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Range, Text
 
 TEXTS = st.text(alphabet="ab\n\ré🙂", max_size=12) | st.lists(
     st.sampled_from(["a", "\r\n", "\n", "é"]), max_size=8

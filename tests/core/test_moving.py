@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.moving import MAX_MOVES, Moving
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.ledgers import Reviewed
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from sidecar.core.kept import Kept
 from sidecar.core.lineends import fold
 from sidecar.core.narrow import Narrow, as_kept
-from sidecar.core.text import Rope, Text, sharing
+from sidecar.core.rope import Rope
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 from tests.support.chunk_size import chunk_size
 
 LINE = "    return value + 1234567890  # remark\n"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sidecar.core.diff import diff
 from sidecar.core.lineends import dominant
 from sidecar.core.normal import BOM, Normal, normal, says
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 TEXTS = st.lists(st.sampled_from(["a", "bc", "\n", "\r", "\r\n", BOM, "\u2028", "😀"]), max_size=12).map(
     "".join

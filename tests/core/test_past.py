@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sidecar.core import past as module
 from sidecar.core.normal import BOM, normal
 from sidecar.core.past import Past
-from sidecar.core.text import Rope
+from sidecar.core.rope import Rope
 
 PIECES = st.lists(st.sampled_from(["a", "bc", "\n", "\r", "\r\n", BOM, "😀"]), max_size=5).map("".join)
 

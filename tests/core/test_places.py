@@ -7,6 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core.any_text import AnyText, narrowed, size_of
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
@@ -16,7 +17,8 @@ from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal, normal, say_the_same, without_mark
 from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.places import Places
-from sidecar.core.text import AnyText, Text, narrowed, sharing, size_of
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 from sidecar.core.writes import EditText, NoChange, plan_write
 from tests.support.chunk_size import chunk_size
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sidecar.core import text as text_module
 from sidecar.core.change import Edit
 from sidecar.core.chunks import common_prefix, common_suffix
-from sidecar.core.text import Encoding, Position, Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Range, Text
 from tests.core.text_values import FAR, PLACES, TEXTS, UTF_8, UTF_16, UTF_32, as_sent, at
 from tests.support import oracle
 from tests.support.chunk_size import chunk_size

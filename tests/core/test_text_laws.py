@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sidecar.core.text import Encoding, Position, Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Range, Text
 from tests.core.text_values import CHARACTERS, FAR, PIECES, PLACES, TEXTS, UTF_8, UTF_16, UTF_32, as_sent, at
 from tests.support import oracle
 from tests.support.chunk_size import chunk_size

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core import chunks
+from sidecar.core import rope as rope_module
 from sidecar.core import text as text_module
 from sidecar.core.chunks import MAXIMUM, ChunkIndex
 from sidecar.core.narrow import as_kept
-from sidecar.core.text import Range, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Range, Text
 from tests.core.text_values import TEXTS, UTF_16, at
 from tests.support.chunk_size import chunk_size
 
@@ -73,7 +75,8 @@ def test_typing_looks_at_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ChunkIndex, "chunk_of_terminator", find)
     monkeypatch.setattr(ChunkIndex, "__init__", build)
-    monkeypatch.setattr(text_module, "terminators", count)
+    for module in (rope_module, text_module):
+        monkeypatch.setattr(module, "terminators", count)
     for column in range(1000):
         place = at(25_000, 4 + column)
         rope.apply(Range(place, place), "a", UTF_16)

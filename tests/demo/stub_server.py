@@ -10,7 +10,8 @@ import json
 import sys
 from typing import Any
 
-from sidecar.core.text import Encoding, Position, Range, Rope
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Position, Range
 
 
 class Stub:

@@ -15,7 +15,8 @@ import pytest
 from sidecar.acp.limits import Ladder
 from sidecar.acp.process import AgentProcess
 from sidecar.core import policy
-from sidecar.core.text import Encoding, Rope
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding
 from tests.acp import test_process
 from tests.core import test_policy, test_text_laws
 from tests.gates import __main__ as gates

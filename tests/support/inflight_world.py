@@ -19,7 +19,8 @@ from sidecar.core.inflight import SECONDS, Action, Astray, Event, InFlight, Othe
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.moving import Moving
 from sidecar.core.overlay import Document
-from sidecar.core.text import Encoding, Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Encoding, Text
 from sidecar.core.uri import DocumentUri
 
 Request = tuple[int, int, tuple[TextEdit, ...]]

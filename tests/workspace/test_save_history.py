@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sidecar.core.change import Edit
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.workspace.state.save_history import SaveHistory
 
 

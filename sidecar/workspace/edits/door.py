@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import normal
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.edits.write_task import Misplaced

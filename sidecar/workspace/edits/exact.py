@@ -6,9 +6,9 @@ end the last line when they save, and to one whose buffers are lines (Neovim) no
 
 from __future__ import annotations
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import normal
-from sidecar.core.text import AnyText
 from sidecar.workspace.ports.ports import EditorCapabilities
 
 

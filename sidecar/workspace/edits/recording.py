@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sidecar import disk
+from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.file_state import FileState
@@ -15,7 +16,8 @@ from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.places import Places
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText, Text, as_text, sharing
+from sidecar.core.sharing import sharing
+from sidecar.core.text import Text
 from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, decode

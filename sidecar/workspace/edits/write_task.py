@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.diff import diff
 from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan, plan_write
 from sidecar.workspace.state.queues import Ticket

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
@@ -19,7 +20,7 @@ from sidecar.core.normal import Normal
 from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import AnyText, Text, forget
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan
 from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
@@ -202,7 +203,7 @@ class AgentEdit(Intent[Refusal | None]):
         )
         self._wanted = None if ahead is None else ahead.wanted
         self._ahead = None
-        forget()  # the texts that it was planned from are not kept on the way
+        Text.forget()  # the texts that it was planned from are not kept on the way
         return self._recorder.live_edit(self._task.session, self._uri, self._author, known)
 
     def what(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from sidecar.core.any_text import AnyText, as_text, narrowed
 from sidecar.core.change import ChangeSet
 from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author
@@ -14,7 +15,7 @@ from sidecar.core.normal import Normal, without_mark
 from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.places import Places
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import AnyText, Text, as_text, forget, narrowed
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Decoded, Encoded, Missing, Resolved
@@ -152,7 +153,7 @@ class DiskWriter:
         worked_out = await self._worked_out(task, place, before, misplaced)
         if not isinstance(worked_out, _WorkedOut):
             return worked_out
-        forget()  # nobody asks for what it was worked out from soon
+        Text.forget()  # nobody asks for what it was worked out from soon
         raw, changes = worked_out.raw, worked_out.changes
         size = len(raw) + len(task.content)
         after = worked_out.after

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sidecar.core.any_text import narrowed
 from sidecar.core.kept import Kept
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
-from sidecar.core.text import Text, narrowed
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.disk import Missing
 from sidecar.workspace.behind.reconcile import Reconciler

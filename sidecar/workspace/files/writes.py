@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from sidecar.core.any_text import AnyText, narrowed, size_of
 from sidecar.core.escape import escape, shorten
 from sidecar.core.held import as_held
 from sidecar.core.normal import normal
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText, narrowed, size_of
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.edits.door import Gone

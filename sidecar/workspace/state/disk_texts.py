@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Own
 from sidecar.core.kept import Kept
 from sidecar.core.normal import normal
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import anyio
 
+from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.inflight import InFlight, Others, Ours, Phase
 from sidecar.core.kept import Kept
@@ -19,7 +20,7 @@ from sidecar.core.ledger import Author, Hunk, ReviewThen
 from sidecar.core.made_too import made_too
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
-from sidecar.core.text import AnyText, Text, as_text
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.state.disk_texts import DiskTexts

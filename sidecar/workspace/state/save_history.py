@@ -15,7 +15,8 @@ from sidecar.core.change import Edit
 from sidecar.core.diff import diff
 from sidecar.core.normal import normal
 from sidecar.core.past import Past
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 from sidecar.workspace.state.acts import now as file_time
 
 MAX_BASES = 32

@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from sidecar.config import Settings
+from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
 from sidecar.core.ledger import Hunk
 from sidecar.core.misapplied import steps
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
-from sidecar.core.text import AnyText, Text
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.state.documents import Documents, Tracked
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed

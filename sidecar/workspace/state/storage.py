@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import anyio.to_thread
 
 from sidecar import disk
+from sidecar.core.any_text import AnyText
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import AnyText
 from sidecar.disk import Decoded, Encoded, Missing, Resolved, Roots, Stat
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Access

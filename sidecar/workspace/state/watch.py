@@ -10,7 +10,8 @@ import anyio
 from sidecar.core.change import Edit
 from sidecar.core.inflight import Story
 from sidecar.core.overlay import Document
-from sidecar.core.text import Rope, Text
+from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 _LARGE = 64 * 1024
 """Characters of a text of which there should not be two."""

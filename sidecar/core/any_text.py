@@ -1,0 +1,32 @@
+"""AnyText: a text as it is handed on through a write, a string or a Text."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from sidecar.core import narrow
+from sidecar.core.chunks import divided
+from sidecar.core.narrow import Narrow, takes_more
+from sidecar.core.text import Text
+
+AnyText: TypeAlias = str | Text
+"""A string, or a Text where the string would take much more memory than the text has bytes (`narrowed`). Both have a length, and are equal
+where they say the same."""
+
+
+def narrowed(text: AnyText) -> AnyText:
+    """A text as it is handed on."""
+    if isinstance(text, Text) or len(text) < narrow.FROM or not takes_more(text):
+        return text
+    return Text(Narrow(divided(text)))
+
+
+def as_text(text: AnyText) -> Text:
+    return text if isinstance(text, Text) else Text.of(text)
+
+
+def size_of(text: AnyText) -> int:
+    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
+    if isinstance(text, Text):
+        return sum(map(len, text.utf_8()))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
