@@ -58,14 +58,14 @@ class Hunk:
 
     @property
     def unknown_beneath(self) -> tuple[Author, ...]:
-        """Unknown authors beneath all known ones; nobody, if the last author is unknown, too."""
+        """The unknown authors whose versions lie beneath all others. Empty if the last author is unknown, too."""
         if self.author.unknown:
             return ()
         return tuple(takewhile(lambda author: author.unknown, (version.author for version in self.versions)))
 
     @property
     def was_of_known(self) -> AnyText:
-        """The text before the first version that is not of these."""
+        """The text before the first version that is not by one of `unknown_beneath`."""
         beneath = len(self.unknown_beneath)
         return self.versions[beneath - 1].said if beneath else self.was
 
@@ -74,8 +74,8 @@ class Hunk:
 
 
 def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
-    """The hunk, of which others' work has gone out of review, without the lines that are now as they were before its authors; of one author, each
-    change by itself."""
+    """What remains of a hunk once other authors' work in it has left review. Lines that say again what they did before its authors are no part of it any
+    more. If one author remains, each change becomes a hunk of its own."""
     texts = [hunk.old, *(version.text for version in hunk.versions)]
     if len(texts) == 2:
         changes = diff(*texts)
@@ -133,7 +133,7 @@ def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
 
 
 def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
-    """The same, but none where it only puts something before one of them: that changes no line, as it does not before the hunk."""
+    """As `_cut`, but no lines if the edit only inserts something at the start of a line: that changes none of them."""
     start, end = _cut(hunk, edit)
     return (start, start) if edit.start == edit.end == hunk.start + start else (start, end)
 
@@ -145,8 +145,8 @@ def _divided(text: str, lines: tuple[int, int]) -> tuple[str, str, str]:
 
 
 def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
-    """What the first and the last part of a hunk keep of the replaced text: whole lines stay with the first, and a line without an end with the last
-    if that has none either."""
+    """How the replaced text is divided between the first and the last part of a hunk: whole lines go to the first, and a final line without a line end
+    goes to the last if that has no line end either."""
     if not first:
         return "", hunk.old
     at = len(hunk.old) if last.endswith("\n") else hunk.old.rfind("\n") + 1
@@ -176,7 +176,7 @@ def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, li
 
 
 def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
-    """The hunk as it was before its newest versions, if `edit` takes exactly these back, as an undo does whose whole text nobody knows."""
+    """The hunk without its newest versions, if `edit` takes back exactly these. So does an undo to a text that was never seen as a whole."""
     if edit.start < hunk.start or edit.end > hunk.end:
         return None
     said = hunk.text
@@ -188,8 +188,8 @@ def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
 
 
 def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
-    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. The edited line stands for a replaced one that
-    has no end, as it would run into it."""
+    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. If the edited line is
+    the last one, a replaced line without a line end leaves review with it: put back, the two would run into each other."""
     back = _gone_back(hunk, edit)
     if back is not None:
         return [back]
@@ -222,7 +222,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
 
 
 def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
-    """The same for a hunk of several versions. What cannot be divided goes as one."""
+    """As `without_edited_lines`, for a hunk of several versions. If it cannot be divided, all of it leaves review."""
     start, end = _changed(hunk, edit)
     at_start = split(hunk.old, hunk.versions, start)
     at_end = at_start and split(*at_start[1], end - start)

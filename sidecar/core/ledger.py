@@ -9,9 +9,9 @@ hunk reverted. Typing elsewhere only shifts the hunks.
     agent_edit     creates a hunk, or a new version of the lines of another turn's hunk
     keep, reject   by hunk, turn or session; if another agent worked on top, a three-way merge decides
 
-Undo and redo belong to the editor. They arrive as user edits. One that leads to a text around an agent's edit restores its hunks, and where a
-user's edit took hunks out of review, they come back as soon as that place says the same again (left.py): undoing an agent's edit takes it out
-of review, and redoing it puts it under review again.
+Undo and redo belong to the editor. They arrive as user edits. If one of them leads to a text from right before or right after an agent's edit, that
+text's hunks are restored. Hunks that a user's edit took out of review come back as soon as that place says the same again (left.py). So undoing an
+agent's edit takes it out of review, and redoing it puts it under review again.
 
 Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
 """
@@ -80,7 +80,7 @@ class Hunks(Moving[Hunk]):
             self.have_aftermath, self.are_effective = True, False
 
     def has_all_of(self, other: Hunks) -> bool:
-        """Whether every write of which there is work in those others has some in these."""
+        """Whether every write that has work in `other` also has some here."""
         theirs, ours = map(_writes, other.apart(self, _is_same))
         return theirs <= ours or theirs <= _writes(self.all())
 
@@ -91,16 +91,16 @@ def _writes(hunks: Iterable[Hunk]) -> set[str]:
 
 @dataclass(frozen=True)
 class Seen:
-    """A text that restores its hunks."""
+    """A text that the document had. When it says the same again, these hunks are restored."""
 
     text: Text
     hunks: Hunks
     left: Left
     number: int
-    """Those that were seen earlier have lower ones."""
+    """It counts up: texts that were seen earlier have lower numbers."""
 
     def has_parts_of(self, hunks: Sequence[Hunk]) -> bool:
-        """Whether any of these was a part of a larger hunk there, which may have had another number."""
+        """Whether any of `hunks` was part of a larger hunk here, perhaps one with another number."""
         ours = [hunk for hunk, _ in self.hunks.places()]
         wholes = {hunk.id: hunk for hunk in ours}
         parts = [hunk for hunk in hunks if hunk.id not in wholes or _is_part(hunk, wholes[hunk.id])]
@@ -114,7 +114,7 @@ class ReviewThen(NamedTuple):
     """Raw."""
     hunks: tuple[Hunk, ...]
     texts_seen: int = 0
-    """The ledger's, then: what hunks lay in later texts is not known for certain."""
+    """`Ledger.texts_seen` at that time. Which hunks later texts had is not certain."""
     left: Left = Left()
 
 
@@ -137,7 +137,7 @@ class Ledger:
         """The number of the newest text that was remembered for undo and redo."""
         self._kept: set[tuple[int, str]] = set()
         self._absorbed: dict[int, int] = {}
-        """Hunks that an agent's later edit joined to another one, which has their changes now."""
+        """By a hunk's number: the hunk that has its changes now, since a later edit by an agent joined the two."""
         self._steps = 0
         """The number of edits by agents and reviews."""
 
@@ -160,8 +160,8 @@ class Ledger:
         self._moving = Hunks(hunks)
 
     def told(self, hunks: Sequence[Hunk]) -> bool:
-        """The hunks of the current text are known better, from elsewhere. Those that were there keep their numbers, and no other one gets a number that
-        was given before. Returns whether anything changed."""
+        """Replaces the hunks by those that a better source knows of the current text. Hunks that were there before keep their numbers; all others get
+        new ones. Returns whether anything changed."""
         was = self.hunks
         numbers = {(h.start, h.end, h.was, h.versions): h.id for h in was}
         known = [numbers.get((h.start, h.end, h.was, h.versions)) for h in hunks]
@@ -193,7 +193,7 @@ class Ledger:
     # Edits
 
     def user_led(self, before: Text, after: Text) -> None:
-        """What leads from one text to the other is somebody else's."""
+        """The text has changed from one to the other, and not by an agent."""
         self.user_edits(before, diff(str(before), str(after)))
 
     def user_edits(self, before: Text, changes: ChangeSet) -> None:
@@ -218,7 +218,7 @@ class Ledger:
         was = self._moving
         numbers = self._looked_at(edit, after)
         may_be_seen = length in [len(seen.text) for seen in self._remembered]
-        # where in the text that goes what an agent deleted had been is known only from the text before
+        # The edit removes text around places where an agent had deleted something: only the text before shows where they were
         squeezed = was.deletions_in(edit)
         may_come_back = self._left.meets(edit)
         self._left, newest = self._left.after(edit, before), self._ids.newest
@@ -306,7 +306,7 @@ class Ledger:
         return Mark(self._steps, self.hunks, self._left)
 
     def back_at(self, mark: Mark) -> None:
-        """The text is what it was then."""
+        """The text is again what it was at the mark."""
         self.goes_to(mark.hunks)
         self._left = mark.left
 
@@ -399,7 +399,7 @@ class Ledger:
     # Undo and redo
 
     def may_come_back(self, text: Text) -> None:
-        """The current text is about to be left by edits of which only the last text is known: it restores its hunks."""
+        """The current text is about to change by edits of which only the final text is known. Remembers its hunks, so that an undo restores them."""
         if self.hunks:
             self._remember(text)
 
@@ -418,27 +418,27 @@ class Ledger:
         return ReviewThen(text, self.hunks, self.texts_seen, self._left)
 
     def back_to(self, then: ReviewThen) -> None:
-        """The hunks are what they were then, less what was kept since: what they were in later texts is to be found out anew."""
+        """Restores the hunks of that time, without what was kept since. Hunks that are remembered of later texts are forgotten: they may be wrong."""
         self.goes_to(then.hunks)
         self._left = then.left
         self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
 
     def copy(self) -> Ledger:
-        """On which a user's edits can be tried; see `becomes`."""
+        """A copy on which a user's edits can be tried; see `becomes`."""
         tried = copy(self)
         tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
         tried._left = self._left
         return tried
 
     def elsewhere(self, hunks: Sequence[Hunk]) -> Ledger:
-        """A ledger of another text than the document's, which has these hunks. No two get the same numbers."""
+        """A ledger for a text other than the document's, with these hunks. Both number new hunks from one counter, so that no number is used twice."""
         other = copy(self)
         other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
         other._left = Left()
         return other
 
     def becomes(self, tried: Ledger) -> None:
-        """What the user's edits led to in this copy counts, and not what they led to here since it was made."""
+        """Takes over the result of the user's edits in `tried`, a copy of this ledger, in place of what they led to here."""
         self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
         self._left = tried._left
 
@@ -455,13 +455,13 @@ class Ledger:
             self._moving = hunks
 
     def left(self) -> Iterator[Seen]:
-        """Texts that were seen and have hunks besides those of the current one, newest first."""
+        """Remembered texts in which all that is under review now was under review, and more; newest first."""
         for seen in reversed(self._remembered):
             if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
     def goes_back(self, seen: Seen) -> None:
-        """The text is that one."""
+        """The current text is that one again: restores its hunks."""
         self._left = seen.left
         self._has_again(seen.hunks)
 
@@ -471,11 +471,11 @@ class Ledger:
             self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
-        """The text is another one, with these hunks. What was kept of them meanwhile stays so."""
+        """The document now has another text, with these hunks. What was kept of them meanwhile stays kept."""
         self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
 
     def _is_kept(self, hunk: Hunk) -> bool:
-        """Whether an author's work in it was."""
+        """Whether the work of any of its authors was kept."""
         return any((hunk.id, version.author.write) in self._kept for version in hunk.versions)
 
     # Helpers
@@ -485,7 +485,7 @@ class Ledger:
         return self._ids.newest
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
-        """With the aftermath of turns that have nothing left to review without `ids`."""
+        """`ids`, and the aftermath of turns that would have nothing else left to review."""
         if not self._moving.have_aftermath:
             return ids
         gone: set[tuple[str, int]] = set()
@@ -537,7 +537,7 @@ def _is_same(hunk: Hunk, other: Hunk) -> bool:
 
 
 def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
-    """All of them from the first to the last one with such a number, in order."""
+    """The hunks from the first to the last one whose number is in `ids`, in order of place."""
     in_order = sorted({hunk.id: hunk for hunk in hunks}.values(), key=lambda hunk: (hunk.start, hunk.end))
     numbers = [number for number, hunk in enumerate(in_order) if hunk.id in ids]
     return in_order[numbers[0] : numbers[-1] + 1]
@@ -548,7 +548,7 @@ def _is_part(hunk: Hunk, whole: Hunk) -> bool:
 
 
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
-    """Whether a hunk that was there is gone or another now, apart from its place."""
+    """Whether a hunk of `was` is gone, or has changed other than in its place."""
     left = {hunk.id: hunk for hunk in now}
     return any((there := left.get(hunk.id)) is None or not _is_same(hunk, there) for hunk in was)
 
@@ -578,8 +578,8 @@ def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
-    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. What nobody is known to have done stays
-    beneath what somebody is, and is a hunk by itself then."""
+    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. Changes by
+    unknown authors beneath those of the known last author are not rejected with these: they stay, as a hunk of their own."""
 
     beneath = {author.write for author in hunk.unknown_beneath}
 

@@ -1,8 +1,8 @@
 """Left: where a user's edit took hunks out of review. Once that place says the same again, they are under review again. Pure.
 
-An undo brings back what a place said, whatever the rest of the text says by then: others have edited elsewhere, an editor has read its file
-again, or tells the undo together with what was typed since. A place moves along with edits elsewhere and grows with those in it. An edit
-that goes beyond it takes more of the text away, and has to be undone too.
+An undo brings back what one place said. The rest of the text may differ by then: others have edited elsewhere, the editor has reloaded the file, or
+it reports the undo together with later typing. So each place is followed by itself. It moves along with edits elsewhere and grows with those
+inside it. An edit that goes beyond a place makes it larger, and has to be undone too before its hunks come back.
 
 Offsets are code points in the raw text.
 """
@@ -23,11 +23,11 @@ from sidecar.core.text import Text
 MAX_PLACES = 64
 """The newest ones are kept; editors remember about as many steps."""
 MAX_SMALLER = 8
-"""Of one place."""
+"""How many smaller places (`Smaller`) a place remembers."""
 MAX_GROWN = 1 << 14
-"""Code points that a place said once an edit has gone beyond it. Of more, only the size is known, and what lay in the hunks."""
+"""Code points of a place that an edit has gone beyond, at most, for its text to be kept. Of a larger one, only the size and its hunks' texts are known."""
 MAX_SAID = 1 << 24
-"""Code points that all of them said together. The newest one is kept, however much it said."""
+"""Code points of all places' texts together. The newest place is kept, however long its text is."""
 
 
 class Smaller(NamedTuple):
@@ -41,8 +41,8 @@ class Smaller(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """From `start` to `end`, the text said something else before, `size` code points; None: what is not known. In that, all `hunks` lay from `first` to
-    `last`; their offsets are in that, too."""
+    """Between `start` and `end`, the text once said something else: `said`, of `size` code points. None: only the size is known. All `hunks` lay in
+    `said`, from `first` to `last`; their offsets count from its start."""
 
     start: int
     end: int
@@ -54,16 +54,16 @@ class Place:
     newest: int
     """The highest number that a hunk of the text had then."""
     smaller: tuple[Smaller, ...] = ()
-    """What it was before edits went beyond it, the newest last."""
+    """What this place was before edits went beyond it, newest last."""
 
     def is_in(self, edit: Edit) -> bool:
-        """Whether the edit, of the current text, changes it or goes up to it."""
+        """Whether an edit of the current text changes this place or touches its edge."""
         if edit.start == edit.end:
             return self.start <= edit.start <= self.end
         return edit.start <= self.end and self.start <= edit.end
 
     def after(self, edit: Edit, before: Callable[[], Text | None]) -> Place:
-        """Where it is after an edit, and what has to be undone by then. `before` gives the text that the edit changed, if it is known."""
+        """The place after an edit. `before` gives the text that the edit changed, if it is known."""
         if not self.is_in(edit):
             return self._moved(edit.growth if edit.end < self.start else 0)
         start, end = min(self.start, edit.start), max(self.end, edit.end)
@@ -96,7 +96,7 @@ class Place:
         return replace(self, start=self.start + by, end=self.end + by) if by else self
 
     def shrunk(self, text: Text) -> Place:
-        """Without the newest edits that went beyond it and are undone in `text`."""
+        """The place without those of the newest edits beyond it that are undone in `text`."""
         place = self
         while place.smaller:
             was, inner = place.smaller[-1]
@@ -107,15 +107,15 @@ class Place:
         return place
 
     def back(self, text: Text, now: Moving[Hunk]) -> tuple[range, tuple[Hunk, ...]] | None:
-        """If `text` says the same again here: the numbers of those of its hunks that give way, and those that come back. None, also if others have
-        worked here."""
+        """If `text` says the same again here: the numbers of the current hunks that give way, and the hunks that come back. Otherwise None, also if others
+        have worked here."""
         if self.end - self.start != self.size or self.end > len(text) or not self._says(text):
             return None
         first, last = self.start + self.first, self.start + self.last
         ids, writes = {hunk.id for hunk in self.hunks}, _writes(self.hunks)
 
         def is_rest(hunk: Hunk) -> bool:
-            """Of one of these, for one that lies at the edge or goes beyond it."""
+            """Whether a hunk is what an edit left of one of these. It may lie at the edge of the place, or go beyond it."""
             return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
 
         around = now.some(now.touched(self.start, self.end))
@@ -153,7 +153,7 @@ def _writes(hunks: Iterable[Hunk]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """All such places of one text; those that were left earlier come first."""
+    """All such places of one text, oldest first."""
 
     places: tuple[Place, ...] = ()
 
@@ -179,7 +179,7 @@ class Left:
         return left
 
     def without(self, hunks: Iterable[Hunk]) -> Left:
-        """Less the places in which these lie: it is decided what becomes of them."""
+        """Without the places in which these hunks lie: they were decided about."""
         stretches = [(hunk.start, hunk.end) for hunk in hunks]
         left = (
             p for p in self.places if not any(low <= p.end and p.start <= high for low, high in stretches)
@@ -187,8 +187,8 @@ class Left:
         return Left(tuple(left))
 
     def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Callable[[], Text | None]) -> Left:
-        """The edit, which is made, took these hunks out of review, or changed them; they are in order, and where they were before it. `newest`: the highest
-        number that a hunk had then."""
+        """With a place for these hunks, which the edit took out of review, or changed. They are in order, with their offsets from before the edit. `newest`:
+        the highest number that a hunk had then."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
         if (start, end) == (hunks[0].start, hunks[0].end):
             said: str | None = hunks[0].text
@@ -203,8 +203,8 @@ class Left:
     def back(
         self, edit: Edit, text: Text, now: Moving[Hunk], rest_of: Callable[[Hunk], Hunk | None]
     ) -> tuple[Left, bool]:
-        """Puts back into the hunks `now` what comes back since the edit has led to `text`; `rest_of` gives what of it is still to be reviewed. Returns what
-        is still left, and whether anything came back."""
+        """The edit has led to `text`: puts the hunks that come back into `now`. `rest_of` gives the part of such a hunk that is still to be reviewed. Returns
+        the places that remain, and whether anything came back."""
         made = Edit(edit.start, edit.start + len(edit.new), "")
         left: list[Place] = []
         for place in reversed(self.places):

@@ -1,4 +1,4 @@
-"""Changes of one text that are made in another one, too, of which it is not known what led from one to the other."""
+"""made_too: makes the changes of one text in another one, too, where it is not known how the one became the other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sidecar.core.normal import Normal, normal
 
 
 def made_too(before: str, changes: ChangeSet, text: str) -> str:
-    """`text` (all raw) with these changes of `before`, as far as it says the same in their places. What stands right beside such a place, in `before`
-    or in `text` only, is a conflict for `merge`, and none here."""
+    """`text` with these changes of `before` (all raw), as far as both say the same in the places that change. If they differ right beside such a place,
+    `merge` finds a conflict; here the change is made."""
     after, now = normal(changes.apply(before)), Normal(text)
     compared = _compared(before, changes)
     before = normal(before)

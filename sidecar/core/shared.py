@@ -1,4 +1,4 @@
-"""What two texts that were made of a third one have in common beyond it."""
+"""with_shared: what two texts that were made from one base have in common beyond it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sidecar.core.hunks import Hunk, line_hunks
 
 
 def with_shared(base: str, first: str, second: str) -> str:
-    """`base` with those lines of the change to `first` that `second` has, too: somebody made them before, and whoever wrote `second` has not,
-    whatever they had read. Of lines that `second` changed once more, what was put into them counts where all of it is there. Equal to `base` where
-    `second` has nothing of it."""
+    """`base` with those changes of lines in `first` that `second` has, too. They were made first, so they are not the work of whoever wrote `second`,
+    whatever that author had read. In a line that `second` changed once more, an insertion counts if all of it is still there. Equal to `base` if
+    `second` has none of the changes."""
     if base in (first, second):
         return base
     later = line_hunks(first, second)
@@ -35,7 +35,7 @@ def with_shared(base: str, first: str, second: str) -> str:
 
 
 def _words(base: str, first: str, second: str) -> str:
-    """The same for what was put into lines, or removed from them: of what was changed once more, nothing is known."""
+    """The same within lines, for insertions and removals. An insertion of which `second` changed anything does not count."""
     changed = [(edit.start, edit.end) for edit in diff(first, second).edits]
     removed = [(edit.start, edit.end) for edit in diff(base, second).edits]
     edits: list[Edit] = []
@@ -52,7 +52,7 @@ def _words(base: str, first: str, second: str) -> str:
 
 
 def _in_second(later: Sequence[Hunk], hunk: Hunk) -> tuple[int, int]:
-    """Where the second text has what the hunk put into the first, all of which is changed there, by those `later` ones."""
+    """Where `second` has the lines that `hunk` put into `first`. All of them were changed once more, by the `later` hunks."""
     met = [one for one in later if one.old_start < hunk.new_end and hunk.new_start < one.old_end]
     return met[0].new_start, met[-1].new_end
 

@@ -1,4 +1,4 @@
-"""split: a stretch of text that several authors changed, one after the other, as two: each with what they did in it. Pure."""
+"""split: divides a stretch of text that several authors changed in turn, so that each part has the changes that were made in it. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sidecar.core.versions import Version
 
 
 class Part(NamedTuple):
-    """`old`: what it said before the first version."""
+    """`old`: its text before the first version."""
 
     old: str
     versions: tuple[Version, ...]
-    """Of those who changed it; none: it says what it did."""
+    """Only of authors who changed this part."""
 
 
 def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] | None:
-    """`at`: a line's start in the newest version's text, or its end, in code points. What somebody put in the place of several lines stays with the first part
-    where its own lines are divided. None: an earlier text has no line's start there."""
+    """Divides at the offset `at` (code points) of the newest version's text: the start of a line, or the text's end. If it lies within lines that somebody
+    put in the place of others, all of those others go to the first part. None if an earlier text has no line start at the matching place."""
     texts = [old, *(version.text for version in versions)]
     places = [at]
     for before, after in reversed(list(pairwise(texts))):
@@ -45,8 +45,8 @@ def _changed(texts: Sequence[str], versions: Sequence[Version]) -> Iterator[Vers
 
 
 def _before(before: str, after: str, at: int) -> int:
-    """The place in `before` of one in `after`: behind the lines that were replaced, if it lies within that, but for one that has no end: that would run
-    into what follows."""
+    """The place in `before` that matches `at` in `after`. For a place within new lines, that is behind the lines that they replaced, but before a last one
+    without a line end, which would run into what follows."""
     shift = 0
     for edit in diff(before, after).edits:
         if at <= edit.start + shift:
@@ -58,7 +58,7 @@ def _before(before: str, after: str, at: int) -> int:
 
 
 def shared_lines(texts: Sequence[str]) -> tuple[int, int]:
-    """The length of the whole lines with which all of these texts begin, and of those with which what is left of them ends, in code points."""
+    """How much all of these texts have in common at their start and, in the rest, at their end: whole lines only, in code points."""
     begin = _shared([lines_of(text) for text in texts])
     return begin, _shared([lines_of(text[begin:])[::-1] for text in texts])
 

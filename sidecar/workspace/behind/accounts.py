@@ -1,8 +1,8 @@
-"""Accounts: what files on the disk are known to say since the running turns began: what we or the editor wrote there, and what was found and
-entered as somebody's.
+"""Accounts: which texts files are known to have on the disk since the running turns began. Known are those that we or the editor wrote, and those that
+were found there and entered as somebody's.
 
-What the disk says beyond that is a change that nobody has accounted for. It is measured from here; where nothing was written, from what
-the file said when the turn began (turn_starts.py), never from what it said when somebody happened to look.
+If the disk says something else, that is a change that nobody has accounted for. It is measured from the account. If there is none, it is measured from
+what the file said when the turn began (turn_starts.py), never from what it said when somebody happened to look.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidecar.workspace.state.acts import now as file_time
 MAX_TEXT = 64 * 1024 * 1024
 """Code points of all texts that are kept."""
 MAX_BEFORE = 8
-"""Files that were written last, of which it is kept what they said before: an editor may tell of a save that it did not make."""
+"""Of how many files, the last written, the account before the write is kept: an editor may report a save that it did not make."""
 
 
 @dataclass(slots=True)
@@ -31,19 +31,19 @@ class Account:
     """None: there is no file, or, where it is `lost`, nobody knows."""
     exact: bool = False
     at: int = 0
-    """When the file had become so, at the latest; see acts.py."""
+    """By when the file had become so; see acts.py."""
     lost: bool = False
     """There was no room left to keep the text."""
 
 
 @dataclass(slots=True)
 class _Opening:
-    """A document was opened, and nobody has found out yet whose what its file said then is."""
+    """A document was opened, and it is not known yet who wrote what its file said then."""
 
     times: int = 0
-    """It may be closed and opened again meanwhile."""
+    """How often it was opened: it may be closed and opened again meanwhile."""
     wrote: list[Text | str | None] = field(default_factory=list["Text | str | None"])
-    """What was written over that since."""
+    """What was written over that text since."""
 
 
 class Accounts:
@@ -69,8 +69,8 @@ class Accounts:
     def says(
         self, uri: DocumentUri, text: Text | str | None, *, exact: bool = False, at: int | None = None
     ) -> None:
-        """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone. `at`: since
-        when, as acts.py counts it; None: that was just now."""
+        """The file says this now, and it is known who wrote it. `text`: raw if `exact`, otherwise in any form; None: the file is gone. `at`: since
+        when (acts.py); None: since just now."""
         if not self.open:
             return
         self._drop(uri)
@@ -88,7 +88,7 @@ class Accounts:
         self._opening.setdefault(uri, _Opening()).times += 1
 
     def opened(self, uri: DocumentUri) -> None:
-        """It is known whose that is, or cannot be. What was written since counts now."""
+        """It is known now who wrote that, or it never will be. What was written since counts now."""
         opening = self._opening[uri]
         opening.times -= 1
         if not opening.times:
@@ -113,13 +113,13 @@ class Accounts:
                 self._before.popitem(last=False)
 
     def not_entered(self, uri: DocumentUri, text: str | None, start: str) -> None:
-        """What the file was said to say, `text`, could not be entered as anybody's: the next to look begins with what it said before, `start`."""
+        """`text`, which the account says the file has, could not be entered as anybody's. The next look measures from what the file said before, `start`."""
         known = self._accounts.get(uri)
         if known is not None and known.text is not None and text is not None and says(known.text, text):
             self.says(uri, start, at=0)
 
     def unwritten(self, uri: DocumentUri, text: Text) -> None:
-        """The editor told that it wrote `text` (raw), and did not."""
+        """The editor reported that it wrote `text` (raw), but did not."""
         known = self._accounts.get(uri)
         if known is None or known.text is None or Kept.of_raw(known.text) != Kept.of_raw(text):
             return
@@ -130,13 +130,13 @@ class Accounts:
             self._size += _length(before.text)
 
     def closed(self, uri: DocumentUri, text: Text | str, at: int) -> None:
-        """A document was closed, of which the file was last found to say this, since `at`. Where it had only just been opened, nobody has found
-        out yet whose that is. Where it was written since, by a save that nobody has looked at yet, that is what it says."""
+        """A document was closed. Its file was last found to say `text`, since `at`. Nothing is noted if the document had only just been opened: nobody
+        knows yet who wrote that. Nor is it if the account is newer, from a save that nobody has looked at yet."""
         if uri not in self._opening and not self.has_newer(uri, at):
             self._says_else(uri, text, at)
 
     def _says_else(self, uri: DocumentUri, text: Text | str, at: int | None) -> None:
-        """As `says`, unless that is known, perhaps more exactly."""
+        """As `says`, unless the account has the same text already, perhaps more exactly."""
         known = self._accounts.get(uri)
         raw = Text.of(text) if isinstance(text, str) else text
         if known is None or known.text is None or Kept.of_raw(known.text) != Kept.of_raw(raw):

@@ -43,8 +43,8 @@ POLL_SECONDS = 0.5
 WATCHED_SECONDS = 3.0
 """Seconds between two checks of watched files: watchers miss changes without notice (network drives, excluded folders)."""
 LISTEN_SECONDS = 0.05
-"""Seconds between two notes that agents are listened to. A change that was made up to two of them before a call was heard of may be the
-call's; where the machine is so busy that the notes come late, earlier ones."""
+"""Seconds between two notes that the sidecar is listening to its agents. A change may be due to a call if it was made at most two notes before the call
+was received. On a busy machine the notes come later, and earlier changes count, too."""
 SEEN_SECONDS = 5.0
 """Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
 MAX_DOCUMENTS = 1000
@@ -103,7 +103,7 @@ class DiskWatch:
         """The folders (canonical) that the editor watches now; empty if it does not watch."""
 
     async def session_opens(self, session: Session) -> None:
-        """So that its first prompt waits no longer than the others."""
+        """Prepares the first look, so that the session's first prompt waits no longer than later ones."""
         await self._found.prepare(session)
 
     def turn_began(self, session: Session) -> None:
@@ -138,8 +138,8 @@ class DiskWatch:
         await self._found.look(session, last=False)
 
     async def noted(self, session: Session) -> None:
-        """Until it is known what the session's files were when its turn began, but no longer than a few seconds: what its agent does next is not
-        to be in the way of that."""
+        """Waits until it is known what the session's files were when its turn began, at most NOTED_SECONDS: what its agent does next could change
+        them."""
         await self._starts.settled(session.id, NOTED_SECONDS)
 
     async def turn_ending(self, session: Session) -> None:
@@ -161,7 +161,7 @@ class DiskWatch:
         await self._found.over(session)
 
     async def saving(self, tracked: Tracked, save: SavedOver) -> None:
-        """The editor saved a document on top of a change that is being counted; `saved` follows."""
+        """The editor saved a document on top of a change that is still being recorded; `saved` follows."""
         path = to_path(tracked.document.uri)
         if path is not None and self._running:
             for session in list(self._state.sessions):
@@ -269,7 +269,7 @@ class DiskWatch:
                 await self._look_at_named()
 
     def _changed(self) -> list[Tracked]:
-        """Open documents whose files differ from the last check. What is on its way to them comes first (`_look`)."""
+        """Open documents whose files have changed since the last check. `_look` waits for edits that are on their way to them."""
         found: list[Tracked] = []
         for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
             is_known = tracked.observed.is_set() and not tracked.saving

@@ -1,5 +1,5 @@
-"""Legs: the way of a file's text from what it said to what it says, in pieces of which each is somebody's or nobody's; and what they change
-in a mirror that has unsaved work besides.
+"""Legs: the steps in which a file's text changed on the disk, each of them somebody's or nobody's; and what they change in a mirror that also has
+unsaved work.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sidecar.workspace.state.sessions import Session
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One after the other, they lead from what the file said to what it says."""
+    """One step. All legs together lead from what the file said to what it says."""
 
     after: str
     """Compared form."""
     at: int
     """When the file had become so; see acts.py."""
     part: Part | None = None
-    """None: it is nobody's to review. An editor may reload all of a text, or many lines at once: what was changed there is told by the texts."""
+    """None: there is nothing to review. An editor may reload a whole text, or many lines at once; what changed is found by comparing the texts."""
     author: Author | None = None
-    """Once it is journalled."""
+    """None until the leg is journalled."""
 
     @property
     def is_somebodys(self) -> bool:
@@ -39,7 +39,7 @@ class Leg:
         return None if self.part is None else self.part.session
 
     def is_with(self, later: Leg) -> bool:
-        """Whether both are the same one's."""
+        """Whether both have the same author: one session, somebody unknown, or nobody."""
         return self.is_somebodys == later.is_somebodys and self.session == later.session
 
 
@@ -51,12 +51,12 @@ class Seen:
     start: str
     """What the file said before it, compared form."""
     taken: str
-    """What the editor has of the file by now, compared form: `start`, or what it has taken from there since. What differs from that in the mirror
-    is the user's."""
+    """The file's text that the editor has taken over by now, compared form: `start`, or a later one. Where the mirror differs from it, that is
+    the user's work."""
     review: ReviewThen
     """The mirror before it, and what was under review there."""
     changes: Sequence[ChangeSet] | None
-    """A leg's each, the first of that; None: they do not go together with what the user has not saved."""
+    """One for each leg, the first from the text of `review`. None: they conflict with the user's unsaved work."""
     writes: int
     """Agents' edits through the editor at that time."""
     saves: int
@@ -64,9 +64,9 @@ class Seen:
     passed: Sequence[tuple[str, int]] = ()
     """What the file said after `start` (compared form), and when it had become so; the last is what it says."""
     saved: str | None = None
-    """What the file said last, where that was saved on top of `start`, and its author had not read it (compared form)."""
+    """What the file said right before the change (compared form), if somebody had saved that on top of `start` and the change's author had not read it."""
     file: Noted | None = None
-    """What the file said before it where the document did not, and what was under review there."""
+    """What the file said before the change, and what was under review there, if the document said something else."""
 
     @property
     def last(self) -> Leg:
@@ -74,11 +74,11 @@ class Seen:
         return next((leg for leg in reversed(self.legs) if leg.author is not None), self.legs[-1])
 
     def in_file(self) -> tuple[str, Sequence[Leg]]:
-        """From what on, and whose the change of the file itself is, for whoever does not go on with what the mirror says."""
+        """The change of the file itself: the text before it, and its legs. For callers that do not start from the mirror's text."""
         return (self.start, self.legs) if self.saved is None else (self.saved, [self.last])
 
     def left(self) -> list[Leg]:
-        """The legs of what the editor has not taken."""
+        """The legs that the editor has not taken over."""
         taken = max((n + 1 for n, leg in enumerate(self.legs) if leg.after == self.taken), default=0)
         return list(self.legs[taken:])
 
@@ -95,7 +95,7 @@ def taken_from(before: str, now: str, texts: Iterable[str]) -> str:
 
 
 def on_top(raw: str, before: str, legs: Sequence[Leg]) -> list[ChangeSet] | None:
-    """What the legs from `before` (compared form) change in a mirror that says `raw`; None: it does not go together."""
+    """What the legs from `before` (compared form) change in a mirror that says `raw`; None: they conflict."""
     changes: list[ChangeSet] = []
     for leg in legs:
         now = Normal(raw)
@@ -109,7 +109,7 @@ def on_top(raw: str, before: str, legs: Sequence[Leg]) -> list[ChangeSet] | None
 
 
 def as_one(legs: Sequence[Leg]) -> Leg:
-    """Where they cannot be told apart, it is not known whose they are as soon as that is so of one of them."""
+    """Legs that cannot be told apart, as one. If the author of one of them is unknown, so is that of the whole."""
     unknown = (leg for leg in legs if leg.part is not None and leg.part.session is None)
     known = (leg for leg in reversed(legs) if leg.part is not None)
     leg = next(unknown, None) or next(known, legs[-1])

@@ -1,8 +1,8 @@
-"""Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat.
+"""Reconciler: finds what happened to an open document's file behind the editor, by the file's stat.
 
-Before every read or write of an open document. A file that changed is first left to the editor's own reload; what the editor
-does not do by itself is done through it, so that an agent's `sed -i` followed by a read sees the new text and the
-user's unsaved lines stay. When both changed the same place the buffer stays as it is and the user is told.
+It looks before every read or write of an open document. A file that changed is first left to the editor's own reload. What the editor does not do by
+itself is done through the editor: an agent's `sed -i` followed by a read sees the new text, and the user's unsaved lines stay. If both changed the same
+place, the buffer stays as it is and the user is told.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
+"""How long a look waits until `opened` is done."""
 LOOK_AGAIN_SECONDS = 2.0
-"""How long a look begins anew because the user typed into what it was about to do."""
+"""How long a look starts over because the user typed where it was about to change something."""
 
 
 class Reconciler:
@@ -54,13 +55,13 @@ class Reconciler:
         self._files = files = OpenFiles(storage, editor)
         self._from_disk = FromDisk(editor, sender, files)
         self._emptied: set[DocumentUri] = set()
-        """Documents whose files were found empty while a command was about to fill them. The editor may have taken that from there."""
+        """Documents whose files were found empty while a command was about to fill them. The editor may have taken the empty text from there."""
         self.behind: Behind | None = None
         """Told of every change on the disk, to find out whose it is."""
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
-        """Right at didOpen, before `opened`: the user may save over what the disk says in the next moment, and what agents changed until now
-        is in it. → what it says; None: no agent works, or it is too much to be read without waiting."""
+        """Called at didOpen, before `opened`. What agents changed until now is on the disk, and the user may save over it in the next moment, so it is
+        read at once. Returns what the disk says. None: no agent works, or the file is too large to be read without waiting."""
         if self.behind is not None:
             self.behind.accounts.opening(tracked.document.uri)
         found = self._files.newer_now(tracked) if self._acts() else None
@@ -69,8 +70,8 @@ class Reconciler:
         return found
 
     async def opened(self, tracked: Tracked, text: Text, found: OnDisk | None = None) -> None:
-        """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty. `found`: what it said in
-        that moment; None: it is looked at now."""
+        """After didOpen with `text`: finds out whether the disk said the same. A document opened after a restart may be dirty. `found`: what the disk
+        said at didOpen; None: it is read now."""
         try:
             path = to_path(tracked.document.uri)
             on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
@@ -110,9 +111,9 @@ class Reconciler:
         return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
 
     def edited_now(self, tracked: Tracked, *, was_clean: bool) -> OnDisk | None:
-        """Right when a document is edited: the editor may have taken that from the disk, and the user may save over it in the next moment. The
-        first edit of a clean document may be that, and the first after the file was found empty; of the others, only one that leaves nothing.
-        → what the disk says, if that is new; for `edited`."""
+        """Called when a document is edited. The edit may be the editor's reload of a changed file, and the user may save over that file in the next
+        moment, so it is read at once. A reload can be the first edit of a clean document, the first edit after the file was found empty, or any edit
+        that leaves nothing. Returns what the disk says, if that is new; for `edited`."""
         may_fill = was_clean or tracked.document.uri in self._emptied
         is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
         if tracked.said is None or not (may_fill or is_empty) or not self._acts():
@@ -125,8 +126,8 @@ class Reconciler:
         return newer
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
-        """After such an edit. Somebody may write the disk again before anybody looks; what was there for an agent to read is noted. `newer`:
-        what the disk said in that moment, which is noted; None: it is looked at now."""
+        """After such an edit. Notes what the disk says, which an agent may read before somebody writes the file again. `newer`: what `edited_now`
+        returned, and has noted already; None: the file is read now."""
         path = to_path(tracked.document.uri)
         if path is None or tracked.said is None:
             return
@@ -146,7 +147,7 @@ class Reconciler:
                 self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
 
     def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
-        """The document has what is on the disk."""
+        """The document has what is on the disk. Notes if both are empty."""
         if not disk.strip("\n") and not tracked.text().strip("\n") and self._acts():
             self._is_emptied(tracked)
 
@@ -158,8 +159,8 @@ class Reconciler:
         return self.behind is not None and self.behind.is_acting()
 
     def saved_now(self, tracked: Tracked) -> SavedOver | None:
-        """Right at didSave, where `saved` waits for a change of the file that is being counted: what the user saved on top of that, for whoever goes
-        on if the sidecar ends before."""
+        """Called at didSave. If `saved` has to wait for a change of the file that is still being recorded: what the user saved on top of that change. The
+        next sidecar needs it if this one ends before `saved` is done."""
         is_counted = tracked.observed.is_set() and not tracked.looking.locked()
         if is_counted or tracked.saved is None or not self._acts():
             return None
@@ -169,9 +170,9 @@ class Reconciler:
         return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
     async def saved(self, tracked: Tracked, text: Text, told_at: int) -> Text | None:
-        """After didSave, with `text`, told at that time (acts.py): looks which of the document's texts was saved, and gives it; `text` where somebody
-        wrote the file since (then the next look sees that), None where nothing was saved. Neovim tells of a save to which the user said no, too."""
-        # What was there before the document was opened, and what is being looked at, is counted before what is saved over it
+        """After didSave with `text`, received at `told_at` (acts.py). Returns which of the document's texts was saved; `text` if somebody has written the
+        file since (the next look sees that); None if nothing was saved. Neovim also reports a save that the user declined."""
+        # Changes from before the document was opened, and those that are being looked at, are recorded before what is saved over them
         await tracked.observed.wait()
         if not self._acts():
             return await self._saved(tracked, text, told_at)
@@ -206,7 +207,7 @@ class Reconciler:
             self.behind.over(tracked.document.uri)
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
-        """As `OpenFiles.is_save`; whoever finds it first counts what was saved over."""
+        """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
         before = None if tracked.saved is None else str(tracked.saved)
         if self.behind is not None and self.behind.is_being_filled(
             tracked.document.uri, before, on_disk.text
@@ -233,8 +234,9 @@ class Reconciler:
         return path is None or self._storage.stat(path) == tracked.stat
 
     async def look(self, tracked: Tracked) -> bool:
-        """Brings mirror and disk together if the file changed since it was last seen. Who types or writes the file in the moment in which that
-        is done makes the editor refuse it: then it begins anew. → False: an edit is on its way (`Tracked.rest`), and nothing is planned beside it."""
+        """Brings mirror and disk together if the file changed since it was last seen. If the user types, or somebody writes the
+        file, meanwhile, the editor refuses the edit and the look starts over. Returns False while an edit is on its way (`Tracked.rest`): nothing is
+        planned beside it."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
@@ -374,7 +376,7 @@ class Reconciler:
     def _told_apart(
         self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
     ) -> None:
-        """Mirror and disk were brought together, or are a conflict now."""
+        """Records the result: mirror and disk were brought together, or are in conflict now."""
         if not tracked.apart or base is None or disk is None:
             self._conflicts.ended(tracked, "gone")
             return
@@ -418,9 +420,8 @@ class Reconciler:
 
 
 def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
-    """Whether a save with `text`, told at that time (acts.py), was not made because of what the file said by then, which has nothing of it. Somebody
-    may also have written over it in that moment who did not know it; in either case what was to be saved is not there, and the document goes on
-    with it."""
+    """Whether a save of `text`, reported at `told_at` (acts.py), was not made because the file had changed by then: it has nothing of `text`. Or somebody
+    overwrote the save in that moment without knowing it. Either way the text is not in the file, and the document still has it unsaved."""
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
     return not has(str(tracked.saved), on_disk.text, [normal(str(text))])
