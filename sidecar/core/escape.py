@@ -64,7 +64,7 @@ def _part(text: str | Sliceable, start: int, end: int) -> str:
     return text[start:end] if isinstance(text, str) else text.slice(start, end)
 
 
-def plain(text: str, limit: int = 200) -> str:
+def plain(text: str | Sliceable, limit: int = 200) -> str:
     """One line of at most about `limit` characters (before escaping) that shows what `text` really contains."""
     return escape(shorten(text, limit))
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 from lsprotocol import types
 
 from sidecar.core.chunks import terminators
-from sidecar.core.escape import plain, shorten
+from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, normalise
@@ -197,11 +197,11 @@ def _count(words: object) -> int:
 
 def _hint(row: Json) -> Json:
     old = row["oldText"]
-    old = shorten(old, 300) if isinstance(old, Text) else str(old)
+    old = old if isinstance(old, Text) else str(old)
     by = "on disk, not known by whom" if row.get("unknown") else "by an agent"
     message = f"Changed {by} ({describe(row)}), not reviewed yet."
     if old:
-        message += f" Earlier text: {plain(old if len(old) > _LARGE else old.strip(), 300)}"
+        message += f" Earlier text: {plain(old if len(old) > _LARGE else str(old).strip(), 300)}"
     return {
         "range": row["range"],
         "severity": _HINT,

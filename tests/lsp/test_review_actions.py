@@ -1,4 +1,4 @@
-"""The code actions of the review: the change at the cursor, and all changes of the file, in the singular and the plural."""
+"""What the review says in editors without a view of its own: code actions (the change at the cursor, all changes of the file) and hints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from lsprotocol import types
 
+from sidecar.core.text import Text
 from sidecar.lsp.review import ReviewFeatures
 
 URI = "file:///a.txt"
@@ -57,3 +58,21 @@ KEEP, REJECT = "Keep the agent's change (+1 −1)", "Reject the agent's change (
 )
 def test_code_actions(lines: list[int], cursor: int, titles: list[str]) -> None:
     assert actions(lines, cursor) == titles
+
+
+def hints(old: str | Text) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = []
+    service = SimpleNamespace(rows=lambda selector: [{**row(0), "oldText": old}])
+    editor = SimpleNamespace(capabilities=SimpleNamespace(changes=False))
+    wire = SimpleNamespace(notify=lambda method, params: told.append(params))
+    ReviewFeatures(cast("Any", service), cast("Any", editor), cast("Any", wire)).moved([URI])
+    return told
+
+
+@pytest.mark.parametrize("old", ["", "\n", " a \n", "“a”\n" * 100, "“a”\n" * 70_000])
+def test_a_hint_says_the_same_of_an_earlier_text_however_that_is_kept(old: str) -> None:
+    assert hints(Text.of(old)) == hints(old)
+    if len(old) > 300:
+        assert f"…[{len(old if len(old) > 65_536 else old.strip()) - 300} more characters]…" in str(
+            hints(old)
+        )
