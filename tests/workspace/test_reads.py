@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core import narrow
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.files import reads
 from tests.support.workspaces import QuietEditor, a_workspace
@@ -305,3 +306,27 @@ async def test_a_read_sees_what_the_disk_says_now_when_the_clean_file_changed_be
         assert await bench.read("a.txt") == "old\n"
         (tmp_path / "a.txt").write_text("new and longer\n")
         assert await bench.read("a.txt") == "old\n"
+
+
+LARGE = [
+    pytest.param("a line in ASCII\n", id="ascii"),
+    pytest.param("a line — with dashes\n", id="dashes"),
+    pytest.param("a line with 😀\n", id="emoji"),
+]
+
+
+@pytest.mark.parametrize("line", LARGE)
+async def test_what_several_agents_read_is_kept_once(tmp_path: Path, line: str) -> None:
+    text = line * (2 * narrow.FROM // len(line))
+    async with a_workspace(tmp_path, settings={"maxFileBytes": 8 * len(text)}) as bench:
+        beliefs, uri = bench.workspace.state.beliefs, bench.uri("a.txt")
+        sessions = [bench.session, await bench.another_session(), await bench.another_session()]
+        there: set[int] = set()
+        for number, session in enumerate(sessions):
+            (tmp_path / "a.txt").write_text(text if number < 2 else f"{text}more\n", "utf-8")
+            assert isinstance(await bench.read("a.txt", session=session), str)
+            (read,) = beliefs.kept(session, uri)
+            chunks = {id(kept): len(kept) for kept in narrow.as_kept(read.chunks)}
+            alone = sum(size for chunk, size in chunks.items() if chunk not in there)
+            there |= chunks.keys()
+            assert number == 0 or alone < 64 * 1024, number

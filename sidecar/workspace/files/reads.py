@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sidecar.core.any_text import narrowed
+from sidecar.core.any_text import as_text, narrowed
 from sidecar.core.kept import Kept
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
+from sidecar.core.sharing import sharing
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.disk import Missing
@@ -196,11 +197,9 @@ class Reader:
 
 def _kept(raw: str, before: Kept | None) -> tuple[Kept, Text]:
     """What the disk says in the compared form and as it is, in the chunks of what it said `before` where that is the same."""
-    text = narrowed(raw)
-    if isinstance(text, Text):
-        return Kept.of_raw(text, before), text
-    kept = Kept.of(normal(raw), before)
-    return kept, kept.text if kept.text.says(raw) else Text.of(raw)
+    text = as_text(narrowed(raw)) if before is None else sharing(narrowed(raw), before.text)
+    compared = text.compared()
+    return Kept(text) if compared is text else Kept.of(compared, before), text
 
 
 def not_found(path: str) -> Refusal:
