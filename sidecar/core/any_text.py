@@ -25,6 +25,16 @@ def as_text(text: AnyText) -> Text:
     return text if isinstance(text, Text) else Text.of(text)
 
 
+def part(text: AnyText, start: int, end: int) -> AnyText:
+    """The code points from `start` to `end`, as `Text.part`."""
+    return text[start:end] if isinstance(text, str) else text.part(start, end)
+
+
+def ends_line(text: AnyText) -> bool:
+    """Whether it ends with "\n"."""
+    return len(text) > 0 and part(text, len(text) - 1, len(text)) == "\n"
+
+
 def size_of(text: AnyText) -> int:
     """Bytes of a text as UTF-8; a lone surrogate counts as three."""
     if isinstance(text, Text):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from sidecar.core.any_text import AnyText
+from sidecar.core.any_text import AnyText, ends_line, part
 from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.split import shared_lines, split
@@ -107,7 +107,7 @@ def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
         end = start + size
         if 0 <= start < edit.start + len(edit.new) and edit.start < end:
             text = after()
-            if end <= len(text) and text.slice(start, end) == hunk.old:
+            if end <= len(text) and text.part(start, end) == hunk.was:
                 return True
     return False
 
@@ -122,11 +122,11 @@ def touches(hunk: Hunk, edit: Edit) -> bool:
 
 def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
     """The lines of the hunk's text that `edit` lies on, as offsets in that text."""
-    text = hunk.text
+    text = hunk.said
     low = max(edit.start, hunk.start) - hunk.start
     high = min(edit.end, hunk.end) - hunk.start
     start = text.rfind("\n", 0, low) + 1
-    if high > low and text[high - 1] == "\n":
+    if high > low and part(text, high - 1, high) == "\n":
         return start, high
     end = text.find("\n", high) + 1
     return start, end or len(text)
@@ -138,26 +138,27 @@ def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
     return (start, start) if edit.start == edit.end == hunk.start + start else (start, end)
 
 
-def _divided(text: str, lines: tuple[int, int]) -> tuple[str, str, str]:
+def _divided(text: AnyText, lines: tuple[int, int]) -> tuple[AnyText, AnyText, AnyText]:
     """The text before, on and after these lines."""
     start, end = lines
-    return text[:start], text[start:end], text[end:]
+    return part(text, 0, start), part(text, start, end), part(text, end, len(text))
 
 
-def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
+def _old_of(hunk: Hunk, first: AnyText, last: AnyText) -> tuple[AnyText, AnyText]:
     """How the replaced text is divided between the first and the last part of a hunk: whole lines go to the first, and a final line without a line end
     goes to the last if that has no line end either."""
+    old, size = hunk.was, len(hunk.was)
     if not first:
-        return "", hunk.old
-    at = len(hunk.old) if last.endswith("\n") else hunk.old.rfind("\n") + 1
-    return hunk.old[:at], hunk.old[at:]
+        return "", old
+    at = size if ends_line(last) else old.rfind("\n", 0, size) + 1
+    return part(old, 0, at), part(old, at, size)
 
 
 def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
     """The hunk as up to three hunks: before, on and after the lines of the edit."""
     if len(hunk.versions) > 1:  # here, work by several authors is not divided
         return [], hunk, []
-    left, middle, right = _divided(hunk.text, _cut(hunk, edit))
+    left, middle, right = _divided(hunk.said, _cut(hunk, edit))
     if not left and not right:
         return [], hunk, []
     at = hunk.start + len(left)
@@ -177,7 +178,7 @@ def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, li
 
 def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
     """The hunk without its newest versions, if `edit` takes back exactly these. So does an undo to a text that was never seen as a whole."""
-    if edit.start < hunk.start or edit.end > hunk.end:
+    if len(hunk.versions) == 1 or edit.start < hunk.start or edit.end > hunk.end:
         return None
     said = hunk.text
     text = said[: edit.start - hunk.start] + edit.new + said[edit.end - hunk.start :]
@@ -197,7 +198,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
         return [] if edit.new else [replace(hunk, start=edit.start, end=edit.start)]
     if len(hunk.versions) > 1:
         return _without_lines_of_several(hunk, edit, new_id)
-    left, middle, right = _divided(hunk.text, _changed(hunk, edit))
+    left, middle, right = _divided(hunk.said, _changed(hunk, edit))
     shift = len(edit.new) - (edit.end - edit.start)
     if not left and not right:
         deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end

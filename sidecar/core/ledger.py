@@ -349,18 +349,18 @@ class Ledger:
         impossible: list[Hunk] = []
         shift = 0
         for hunk in self.hunks:
-            text: str | None = hunk.text
+            text: AnyText | None = hunk.said
             rest: Hunk | None = hunk
             if hunk.id in wanted and any(whose(v.author) for v in hunk.versions):
                 text, rest = _reject_versions(hunk, whose)
                 if text is None:
                     impossible.append(hunk)
-                    text, rest = hunk.text, hunk
-            if text != hunk.text:
-                edits.append(Edit(hunk.start, hunk.end, text))
+                    text, rest = hunk.said, hunk
+            if text != hunk.said:
+                edits.append(Edit(hunk.start, hunk.end, str(text)))
             if rest is not None:
                 rest = replace(rest, start=hunk.start + shift, end=hunk.start + shift + len(text))
-                left += [rest] if text == hunk.text else parted(rest, self._id)
+                left += [rest] if text == hunk.said else parted(rest, self._id)
             shift += len(text) - (hunk.end - hunk.start)
         return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
 
@@ -577,7 +577,7 @@ def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
     return replace(hunk, was=old, versions=left) if left else None
 
 
-def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
+def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[AnyText | None, Hunk | None]:
     """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. Changes by
     unknown authors beneath those of the known last author are not rejected with these: they stay, as a hunk of their own."""
 
@@ -589,4 +589,4 @@ def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk 
     left = rejected(hunk.old, hunk.versions, known if whose(hunk.author) else whose)
     if left is None:
         return None, None
-    return (left[-1].text, replace(hunk, versions=left)) if left else (hunk.old, None)
+    return (left[-1].said, replace(hunk, versions=left)) if left else (hunk.was, None)

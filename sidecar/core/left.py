@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.hunk import Hunk
 from sidecar.core.moving import Moving
@@ -47,7 +48,7 @@ class Place:
     start: int
     end: int
     size: int
-    said: str | None
+    said: AnyText | None
     first: int
     last: int
     hunks: tuple[Hunk, ...]
@@ -140,10 +141,10 @@ class Place:
 
     def _says(self, text: Text) -> bool:
         if self.said is not None:
-            return text.slice(self.start, self.end) == self.said
-        known = [hunk for hunk in self.hunks if hunk.text]
+            return text.part(self.start, self.end) == self.said
+        known = [hunk for hunk in self.hunks if hunk.said]
         return bool(known) and all(
-            text.slice(self.start + hunk.start, self.start + hunk.end) == hunk.text for hunk in known
+            text.part(self.start + hunk.start, self.start + hunk.end) == hunk.said for hunk in known
         )
 
 
@@ -191,10 +192,10 @@ class Left:
         the highest number that a hunk had then."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
         if (start, end) == (hunks[0].start, hunks[0].end):
-            said: str | None = hunks[0].text
+            said: AnyText | None = hunks[0].said
         else:
             whole = before()
-            said = None if whole is None else whole.slice(start, end)
+            said = None if whole is None else whole.part(start, end)
         inner = tuple(hunk.moved(-start) for hunk in hunks)
         size = end - start
         place = Place(start, end + edit.growth, size, said, 0, size, inner, newest)

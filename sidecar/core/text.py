@@ -289,6 +289,27 @@ class Text:
         large = end - start >= max(narrow.FROM, 1) and self.is_narrow
         return Text(*self._part(start, end)) if large else self.slice(start, end)
 
+    def find(self, character: str, start: int) -> int:
+        """The offset of the first such character from `start` on; -1 if there is none."""
+        number, _, before = self._index.chunk_of_offset(start)
+        for chunk in self._chunks[number:]:
+            at = chunk.find(character, max(0, start - before))
+            if at >= 0:
+                return before + at
+            before += len(chunk)
+        return -1
+
+    def rfind(self, character: str, start: int, end: int) -> int:
+        """The offset of the last such character between `start` and `end`; -1 if there is none."""
+        number, _, before = self._index.chunk_of_offset(end)
+        at = self._chunks[number].rfind(character, 0, end - before)
+        while at < 0 and before > start:
+            number -= 1
+            chunk = self._chunks[number]
+            before -= len(chunk)
+            at = chunk.rfind(character)
+        return before + at if at >= 0 and before + at >= start else -1
+
     def in_narrow(self) -> Text:
         """The same text, for which `is_narrow` holds."""
         return self if self.is_narrow else Text(Narrow(self._chunks), self._lines.copy())

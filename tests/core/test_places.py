@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal, normal, say_the_same, without_mark
 from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.places import Places
+from sidecar.core.rope import Rope
 from sidecar.core.sharing import sharing
 from sidecar.core.text import Text
 from sidecar.core.writes import EditText, NoChange, plan_write
@@ -104,6 +106,9 @@ def test_texts_are_equal_to_strings_and_share_what_is_the_same(texts: tuple[str,
         assert size_of(two) == len(new.encode("utf-8", "surrogatepass"))
         assert two.part(len(new) // 3, len(new)) == new[len(new) // 3 :]
         assert two.has_returns == ("\r" in new)
+        at, end = len(new) // 3, len(new) - len(new) // 4
+        assert [two.find(c, at) for c in "\n\ra"] == [new.find(c, at) for c in "\n\ra"]
+        assert [two.rfind(c, at, end) for c in "\n\ra"] == [new.rfind(c, at, end) for c in "\n\ra"]
         expanded = Text.of(normal(new)).expanded("\r\n")
         assert expanded == normal(new).replace("\n", "\r\n")
         assert "".join(expanded.folded()) == normal(new)
@@ -159,6 +164,65 @@ def test_under_review_is_the_same(texts: tuple[str, str]) -> None:
         )
         rejected = ledger.reject(len(new) + 2, [hunk.id for hunk in ledger.hunks])
         assert rejected.changes.apply("x\n" + new) == old
+
+
+@given(
+    LINES, st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 9), LINES), max_size=6)
+)
+def test_whoever_edits_keeps_and_rejects_what_is_left_is_the_same(
+    text: str, steps: list[tuple[int, int, int, str]]
+) -> None:
+    """Step by step, in two ledgers: one has strings, one Texts."""
+    plain, ledger = Ledger(), Ledger()
+    authors = [Author("s", 1, "w1"), Author("t", 1, "w2")]
+    with chunk_size(3, narrow=True):
+        for what, at, size, new in steps:
+            at = min(at, len(text))
+            edit = Edit(at, min(at + size, len(text)), new)
+            changes = ChangeSet.of(len(text), (edit,))
+            after = changes.apply(text)
+            if what < 2:
+                plain.agent_edit(Text([text]), changes, Text([after]), authors[what])
+                ledger.agent_edit(as_text(text), changes, as_text(after), authors[what])
+                text = after
+            elif what == 2:
+                for one, made in ((plain, lambda text: Text([text])), (ledger, as_text)):
+                    one.user_edit(edit, len(after), partial(made, after), partial(made, text))
+                text = after
+            elif what == 3:
+                ids = [hunk.id for hunk in plain.hunks][at % 3 :]
+                ledger.keep(ids)
+                plain.keep(ids)
+            else:
+                ids = [hunk.id for hunk in plain.hunks][at % 3 :]
+                rejected, other = (one.reject(len(text), ids) for one in (plain, ledger))
+                after = rejected.changes.apply(text)
+                assert other.changes == rejected.changes
+                plain.rejected(Text([text]), rejected, Text([after]))
+                ledger.rejected(as_text(text), other, as_text(after))
+                text = after
+            assert ledger.hunks == plain.hunks
+            assert ledger.base(text) == plain.base(text)
+
+
+def test_typing_in_a_large_change_makes_no_string_of_it() -> None:
+    line = "    return value + 1234567890  # remark 😀\n"
+    made = as_text(line * 50_000)
+    author = Author("s", 1, "w")
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(""), Places.made(made), made, author)
+    rope = Rope.of(made)
+    tracemalloc.start()
+    try:
+        for number in range(3):
+            before, at = rope.snapshot(), len(line) * 20_000 + number
+            ledger.user_edit(rope.splice(at, at, "a"), len(rope), rope.snapshot, lambda before=before: before)
+        assert not ledger.reject(len(rope), []).impossible
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(ledger.hunks) == 2
+    assert most < 4 * len(made)  # bytes of such a string
 
 
 def test_no_string_is_made_of_large_texts() -> None:

@@ -28,7 +28,7 @@ class Noted:
 
     @property
     def fits(self) -> bool:
-        return all(self.text.slice(hunk.start, hunk.end) == hunk.text for hunk in self.hunks)
+        return all(self.text.part(hunk.start, hunk.end) == hunk.said for hunk in self.hunks)
 
 
 class HunksThen:
@@ -88,7 +88,7 @@ class HunksThen:
     def of(self, raw: str) -> tuple[Hunk, ...] | None:
         """The hunks in `raw`; None: that is not known."""
         for noted in reversed(self._noted):
-            if len(raw) == len(noted.text) and all(raw[h.start : h.end] == h.text for h in noted.hunks):
+            if len(raw) == len(noted.text) and all(raw[h.start : h.end] == h.said for h in noted.hunks):
                 return noted.hunks
         return None
 

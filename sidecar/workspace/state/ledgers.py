@@ -147,14 +147,15 @@ class Reviewed:
         Of the two ways to see them, that one counts after which more of the hunks there are ones that were there before. `now` gives the document's
         text."""
         before, together = now(), self.ledger.copy()
-        were, newest = {hunk.id: hunk.text for hunk in together.hunks}, together.newest_id
+        were, newest = {hunk.id: hunk.said for hunk in together.hunks}, together.newest_id
 
         def left(ledger: Ledger) -> int:
             """How many hunks are as they were, or as they were when they went earlier."""
-            return sum(were.get(h.id, h.text) == h.text for h in ledger.hunks if h.id <= newest)
+            return sum(were.get(h.id, h.said) == h.said for h in ledger.hunks if h.id <= newest)
 
         yield
-        if were.items() <= {(h.id, h.text) for h in self.ledger.hunks}:
+        there = {hunk.id: hunk.said for hunk in self.ledger.hunks}
+        if all(there.get(number) == said for number, said in were.items()):
             return
         together.user_led(before, now())
         if left(together) > left(self.ledger):
