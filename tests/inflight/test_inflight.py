@@ -15,6 +15,7 @@ from sidecar.workspace.edits.sending import Sender, Sent
 from sidecar.workspace.state.documents import Landing, Tracked
 from tests.inflight.fuzz import summary
 from tests.inflight.run import play
+from tests.support.chunk_size import chunk_size
 
 SEEDS = 200
 
@@ -22,6 +23,14 @@ SEEDS = 200
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_nothing_is_lost_or_written_twice(seed: int) -> None:
     report = play(seed)
+    assert not report.problems, report
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nor_where_texts_are_kept_as_large_ones_are(seed: int) -> None:
+    """Those with characters of two or four bytes: as UTF-8, in small chunks."""
+    with chunk_size(16, narrow=True):
+        report = play(seed)
     assert not report.problems, report
 
 
