@@ -363,13 +363,13 @@ class Text:
         return found
 
     def expanded(self, terminator: str) -> Text:
-        """The text, whose line ends are all "\n", with this one instead. What is compared of that is this one."""
+        """The text, whose line ends are all "\n", with this one instead. Both are compared in the same form."""
         if terminator == "\n" or not self._terminators:
             return self
         chunks = self._chunks
         pieces = (chunk.replace("\n", terminator) for chunk in chunks)
         expanded = Text(list(pieces) if isinstance(chunks, list) else Narrow(pieces), self._lines.copy())
-        expanded._compared = self
+        expanded._compared = self.compared()
         return expanded
 
     def is_made_of(self, pieces: Chunks) -> bool:
@@ -396,7 +396,8 @@ class Text:
             found = Text([pieces[number] for number in said] or [""], lines)
         else:
             found = Text(pieces.only(said) if said else [""], lines)
-        found._compared = "itself"
+        if not found._chunks[0].startswith(BOM):  # only the first mark is left out
+            found._compared = "itself"
         return found
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
