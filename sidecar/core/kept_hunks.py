@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
 from typing import Any
 
-from sidecar.core.any_text import AnyText
+from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.text import Text
@@ -82,8 +82,8 @@ def from_json(raw: bytes) -> list[Hunk]:
             row["id"],
             row["start"],
             row["end"],
-            row["old"],
-            tuple(Version(Author(*author), text) for *author, text in row["versions"]),
+            narrowed(row["old"]),
+            tuple(Version(Author(*author), narrowed(text)) for *author, text in row["versions"]),
         )
         for row in rows
     ]

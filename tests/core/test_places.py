@@ -12,6 +12,7 @@ from sidecar.core.any_text import AnyText, narrowed, size_of
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.kept_hunks import from_json, to_json
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
@@ -205,6 +206,16 @@ def test_whoever_edits_keeps_and_rejects_what_is_left_is_the_same(
                 text = after
             assert ledger.hunks == plain.hunks
             assert ledger.base(text) == plain.base(text)
+
+
+def test_what_the_journal_has_under_review_is_kept_as_it_was() -> None:
+    old, new = (as_text(f"value — {word}\n" * 100_000) for word in ("one", "other"))
+    ledger = Ledger()
+    ledger.agent_edit(old, Places.between(old, new), new, Author("s", 1, "w"))
+    (hunk,) = from_json(to_json(ledger.hunks))
+    assert hunk == ledger.hunks[0]
+    assert isinstance(hunk.was, Text)
+    assert isinstance(hunk.said, Text)
 
 
 def test_typing_in_a_large_change_makes_no_string_of_it() -> None:

@@ -225,7 +225,7 @@ class Keeper:
 
     def _restored(self, uri: DocumentUri, kept: _Kept) -> Reviewed | None:
         text, found = kept.text, kept.hunks
-        if any(text[h.start : h.end] != h.text for h in found):
+        if any(text[h.start : h.end] != h.said for h in found):
             log.error("the review of %s does not fit its text; it is dropped", uri)
             return None
         reviewed = self._state.ledgers.restore(uri, text, found)
