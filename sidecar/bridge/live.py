@@ -96,4 +96,4 @@ def _runs(writes: Sequence[Recorded], texts: Sequence[Texts]) -> list[Write]:
     """Their texts, newest first. Each of the newest writes whose outcome is unknown stands alone: the other side, which knows the
     editor's text, leaves out what is not in it. The others are joined, which keeps the message small."""
     unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))
-    return [*texts[:unclear], *joined(texts[unclear:])]
+    return joined(texts, apart=unclear)

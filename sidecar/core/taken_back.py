@@ -56,14 +56,29 @@ def less(text: str, after: str, before: str) -> str:
     return text if isinstance(merged, Conflict) else now.changes_in_raw(merged.changes).apply(text)
 
 
-def joined(writes: Sequence[Write]) -> list[Write]:
-    """Writes that begin with the text that the one before them left, as one."""
-    runs: list[Write] = []
-    for before, after in writes:
-        if runs and _same(runs[-1][0], after):
-            runs[-1] = before, runs[-1][1]
+def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
+    """Writes that begin with the text that the one before them left, as one; the newest `apart` of them stand alone."""
+    found: list[Write] = []
+    for run in _runs(writes):
+        alone = min(max(apart - len(found), 0), len(run))
+        found += run[:alone]
+        if run[alone:]:
+            found.append((run[-1][0], run[alone][1]))
+    return found
+
+
+def _runs(writes: Sequence[Write]) -> list[list[Write]]:
+    """Those that follow one another.
+
+    Two that begin with the same text were both made on top of what had led to it: the older one was out by then, or its editor had it unsaved. So it does
+    not follow what is beneath it."""
+    runs: list[list[Write]] = []
+    for write in writes:
+        begins = [run[-1][0] for run in runs[-2:]]
+        if begins and _same(begins[-1], write[1]) and not (len(begins) == 2 and _same(*begins)):
+            runs[-1].append(write)
         else:
-            runs.append((before, after))
+            runs.append([write])
     return runs
 
 

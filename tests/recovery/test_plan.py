@@ -52,6 +52,24 @@ WANTED = [
         "1\r\n2\r\n",
     ),
     ("the last of three is known to be in it", A, [(TWO, A), (A, TWO), ("0\n", A)], "0\n"),
+    (
+        "put back in between by somebody of whom nothing is known",
+        TWO_EIGHT,
+        [(TWO, TWO_EIGHT), (TWO, A), (A, TWO)],
+        A,
+    ),
+    (
+        "put back to an older text",
+        TWO_EIGHT,
+        [(TWO, TWO_EIGHT), (TWO.replace("9", "nine"), A), (TWO, TWO.replace("9", "nine")), (A, TWO)],
+        A,
+    ),
+    (
+        "twice the same, and the user worked on top",
+        TWO.replace("two", "TWO"),
+        [(TWO, A), (A, TWO)],
+        Already(),
+    ),
     # line ends and marks: exactly as they were where nobody wrote since, as they are where somebody did
     ("mixed line ends, exact", "a\r\nB\nc\r", [("a\r\nb\rc\r", "a\r\nB\nc\r")], "a\r\nb\rc\r"),
     (
@@ -137,6 +155,21 @@ def test_the_newest_writes_may_never_have_been_made(steps: list[str], data: st.D
     writes = [Texts(a, b) for a, b in itertools.pairwise(steps)][::-1]
     now = data.draw(st.sampled_from(steps))
     assert take_back(now, writes) == (Already() if now == steps[0] else Becomes(steps[0]))
+
+
+@given(st.lists(TEXT, min_size=2, max_size=5), st.lists(TEXT, min_size=1, max_size=3), st.data())
+def test_an_earlier_text_may_have_been_brought_back(
+    first: list[str], then: list[str], data: st.DataObject
+) -> None:
+    """By somebody of whom nothing is known, and others have worked on top of it: it goes back to the first."""
+    back = data.draw(st.sampled_from(first))
+    texts = [*itertools.pairwise(first), *itertools.pairwise([back, *then])]
+    writes = [Texts(*pair) for pair in texts][::-1]
+    for apart in range(len(writes)):
+        runs = joined(writes, apart)
+        assert runs[:apart] == writes[:apart]
+        found = take_back(then[-1], [Texts(*run) for run in runs])
+        assert found == (Already() if then[-1] == first[0] else Becomes(first[0]))
 
 
 @given(TEXT, TEXT, TEXT)
