@@ -14,11 +14,11 @@ from tests.turns.play import play
 from tests.turns.scene import Report, ending_of
 
 
-def at_each_call(seed: int, first: int = 1) -> Iterator[Report]:
-    """None where the sidecar of that run goes on to the end. `first`: of the moments, counted from 1."""
+def at_each_call(seed: int, first: int = 1, step: int = 1) -> Iterator[Report]:
+    """None where the sidecar of that run goes on to the end. `first`: of the moments, counted from 1; `step`: from each to the next."""
     if not ending_of(seed) or not killed.CAN:
         return
-    for moment in count(first):
+    for moment in count(first, step):
         report = play(seed, moment=moment)
         yield report
         if not report.in_the_middle:
