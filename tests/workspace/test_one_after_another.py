@@ -122,6 +122,38 @@ def test_the_user_types_over_their_own_line_once_the_editor_has_the_agents(tmp_p
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=Slow())
 
 
+@pytest.mark.parametrize("reloads", [0.1, 0.5, 1.2])
+def test_an_agent_writes_over_a_save_and_then_again(tmp_path: Path, reloads: float) -> None:
+    """Nobody saw the bytes of the save. The editor takes both of the agent's changes from the disk, the second one after so many seconds."""
+    both = BOTH.replace("TWO", "mine")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        editor.replaces("a.txt", "two", "mine")
+        assert editor.saves("a.txt")
+        tick()
+        turn.puts("a.txt", both.replace("one", "ONE").replace("FOUR", "four"))
+        tick()
+        await asyncio.sleep(0.2)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.5)
+        tick()
+        turn.puts("a.txt", both.replace("one", "ONE"))
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(reloads)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(3)
+        assert short(listed(bench)) == [("one", "ONE"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("two", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=Slow())
+
+
 def test_an_open_file_is_removed_before_its_last_change_is_noted(tmp_path: Path) -> None:
     """The editor has the change: the document, and what is in it for review, is as before the file was removed."""
 

@@ -317,12 +317,17 @@ class Behind:
             uri = tracked.document.uri
             texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
             ours = self._state.documents.disk.was_ours
+            later: list[tuple[str, int]] = []
             while texts:
                 text, since = texts[-1]
                 is_this_save = (text, since) == (saved, at)  # which somebody saw before it was told
-                if not (is_this_save or ours(uri, text) or not tracked.history.had(text)):
+                is_later = tracked.history.is_after_save(text)
+                if not (is_this_save or is_later or ours(uri, text) or not tracked.history.had(text)):
                     break
                 texts.pop()
+                later = [(text, since), *later] if is_later else later
+            if later:
+                self._passing[uri] = saved, later
             if not texts or texts[-1][0] == before:
                 return  # it was saved on top of what is counted
             gone = self._files.came(path) if tracked.saved is None else None

@@ -309,7 +309,8 @@ class Reconciler:
         if explained is None and on_disk.text is not None and behind is not None and tracked.said is not None:
             save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
             if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved
-                await behind.saved_over(tracked, path, save, changed_at(on_disk.stat) - 1)
+                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
+                await behind.saved_over(tracked, path, save, saved_at)
                 if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
                     return
         emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
@@ -326,7 +327,8 @@ class Reconciler:
         elif explained is not None and on_disk.text is not None and behind is not None:
             save = tracked.history.unseen_save(on_disk.text)
             if save is not None and before is not None:
-                behind.passes(tracked, save, changed_at(on_disk.stat) - 1, start=before)
+                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
+                behind.passes(tracked, save, saved_at, start=before)
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
         base, written_over = before, None

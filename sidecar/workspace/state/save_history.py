@@ -43,6 +43,8 @@ class SaveHistory:
         """The newest text when a save was told last, whose bytes nobody has found on the disk yet."""
         self._told_first: int | None = None
         """The same, when the first one was told of those that were since the disk was last found to hold one of the texts."""
+        self._told_at = 0
+        """When that was told, or the last one before it; see acts.py."""
         self._outside = 0
         """The newest text when the disk was last found to hold none of the texts: that and those before it are not there any more but by a save."""
         self._users = 0
@@ -119,9 +121,15 @@ class SaveHistory:
         """Whether the document said `text` (raw), now or at some time since it was last known to be saved."""
         return self._past.find(normal(text)) is not None
 
+    def is_after_save(self, text: str) -> bool:
+        """Whether the document came to say `text` (compared form) after the save that was told last, of which nobody has seen the bytes."""
+        number = self._past.find(text)
+        return number is not None and self._told is not None and number > self._told
+
     def told(self) -> None:
         """A didSave was received."""
         self._told = self._past.newest
+        self._told_at = file_time()
         self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
@@ -194,6 +202,10 @@ class SaveHistory:
         is_over = number is not None and first is not None and first < number
         texts = self._saveable(number - 1) if number is not None and is_over else []
         return _closest(texts, disk) if texts else None
+
+    def saved_at(self, over: int) -> int:
+        """When the save that was told last was made, at the latest, over which somebody wrote the file at the time `over` (acts.py)."""
+        return min(self._told_at, over - 1)
 
     def _saveable(self, told: int) -> list[str]:
         """What a save may have saved that was told after the text with that number, the newest first."""
