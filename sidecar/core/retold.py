@@ -14,6 +14,7 @@ from typing import Literal
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.lineends import expand
+from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import without_gone
 from sidecar.core.text import Text
@@ -46,6 +47,8 @@ class Told:
     """What the user kept one by one before the next write."""
     took_back: Sequence[str] = ()
     """The writes (the journal's ids) that it took back, where that is known of it."""
+    in_editor: bool = False
+    """It was made in an editor, which may have kept it unsaved."""
 
 
 def led_to(writes: Sequence[Told], text: str) -> int | None:
@@ -74,6 +77,9 @@ def _newest(texts: Sequence[str | None], text: str) -> int | None:
 def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     """The hunks in `text` (raw), as the file's writes (oldest first) made them; None: none of them led to that text."""
     last, like = led_to(writes, text), Normal(text)
+    if last is None:
+        writes = _brought_together(writes, like.text)
+        last = led_to(writes, text)
     if last is None or expand(like.text, like.terminator) != text:
         return None
 
@@ -96,6 +102,33 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     for picked in (one for write in writes[last + 1 :] for one in write.picked):
         _keep(ledger, now, picked, like.terminator)
     return list(ledger.hunks)
+
+
+def _brought_together(writes: Sequence[Told], text: str) -> Sequence[Told]:
+    """The writes as an editor made them that came to say `text` (compared form) by bringing those of the file into what it had unsaved; as they are, where
+    none did."""
+    for number, unsaved in reversed(list(enumerate(writes, 1))):
+        beside = list(_beside(unsaved, writes[number:]))
+        for many, write in enumerate(beside, 1):
+            if normal(write.after or "") == text:
+                return [*writes[:number], *beside[:many], *writes[number + many :]]
+    return writes
+
+
+def _beside(unsaved: Told, later: Sequence[Told]) -> Iterator[Told]:
+    """Those writes of the file that come right after one of an editor's, and found the file without it, as they are on top of it."""
+    now = unsaved.after if unsaved.in_editor else None
+    for write in later:
+        if now is None or write.in_editor or write.before is None or write.after is None:
+            return
+        on_top, before = Normal(now), normal(write.before)
+        if before == on_top.text or isinstance(
+            merged := merge(before, on_top.text, normal(write.after)), Conflict
+        ):
+            return
+        after = on_top.changes_in_raw(merged.changes).apply(now)
+        yield replace(write, before=now, after=after)
+        now = after
 
 
 def _known_whether_made(writes: Sequence[Told], text: str) -> Iterator[Told]:

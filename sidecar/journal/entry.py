@@ -134,4 +134,4 @@ def told(
     fates["unknown"] = "perhaps made" if entry.via == "editor" else "kept"
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     author = author_of(entry, created=not entry.existed)
-    return Told(author, texts.before, texts.after, fate, whole, picked, took_back)
+    return Told(author, texts.before, texts.after, fate, whole, picked, took_back, entry.via == "editor")

@@ -90,6 +90,45 @@ def test_what_is_not_there_any_more_was_not_kept_there() -> None:
     assert Ledger(hunks).base(ONE) == BASE
 
 
+def mine(text: str) -> str:
+    """With a line of the user's."""
+    return text.replace("3", "mine")
+
+
+UNSAVED, ON_DISK, BOTH = (
+    BASE.replace("1", "one"),
+    BASE.replace("6", "six"),
+    ONE,
+)
+LATER, BOTH_LATER = ON_DISK.replace("six", "sixth"), BOTH.replace("six", "sixth")
+BESIDE_UNSAVED = [
+    # name, the writes after the editor's, which it has not saved, and whether each is the editor's, the text
+    ("the editor has both", [(BASE, ON_DISK, False)], BOTH),
+    ("only its own", [(BASE, ON_DISK, False)], UNSAVED),
+    ("the file has only the other", [(BASE, ON_DISK, False)], ON_DISK),
+    ("two on the disk, and the editor has all", [(BASE, ON_DISK, False), (ON_DISK, LATER, False)], BOTH_LATER),
+    ("and only the first of them", [(BASE, ON_DISK, False), (ON_DISK, LATER, False)], BOTH),
+    ("on top of both", [(BASE, ON_DISK, False), (BOTH, BOTH + "7\n", True)], BOTH + "7\n"),
+    ("the user worked on top of both", [(BASE, ON_DISK, False), (mine(BOTH), mine(BOTH) + "7\n", True)], mine(BOTH) + "7\n"),
+    ("the editor has thrown its own away", [(BASE, ON_DISK, False), (ON_DISK, LATER, True)], LATER),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"), [case[1:] for case in BESIDE_UNSAVED], ids=[case[0] for case in BESIDE_UNSAVED]
+)
+def test_what_an_editor_has_unsaved_while_the_file_is_written(
+    steps: list[tuple[str, str, bool]], text: str
+) -> None:
+    """It brings what is written there into its own text, sooner or later."""
+    writes = told((BASE, UNSAVED, "open"), *((before, after, "open") for before, after, _ in steps))
+    editors = [True, *(is_editors for *_, is_editors in steps)]
+    both = [replace(one, in_editor=is_editors) for one, is_editors in zip(writes, editors, strict=True)]
+    hunks = retold(both, text)
+    assert hunks is not None
+    assert Ledger(hunks).base(text) == (mine(BASE) if "mine" in text else BASE)
+
+
 def test_a_file_that_was_moved_here_came_with_its_review() -> None:
     made = Told(Author("s", 2, "w2"), None, ONE, "open", whole=True)
     assert retold([made], ONE) is None

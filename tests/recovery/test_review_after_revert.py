@@ -244,6 +244,37 @@ async def test_an_editor_has_kept_a_line_that_another_agent_removed_in_the_file(
         assert editor.text("a.txt") == BASE
 
 
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_an_editor_has_brought_what_was_written_in_the_file_into_what_it_has_unsaved(
+    tmp_path: Path, journal: Path, is_stored: bool, seen_first: bool
+) -> None:
+    """The sidecar was ended before it stored the review of that."""
+    folder = tmp_path.resolve()
+    path, on_disk = folder / "a.txt", BASE.replace("base24", "agent69")
+    path.write_text(on_disk)
+    with Store(journal) as store:
+        for after, via in ((FIRST, "editor"), (on_disk, "disk")):
+            write = store.begin(entry(BASE, after, str(path), root=str(folder), session="a", via=via))
+            store.finish(write, "done")
+            if is_stored and via == "editor":
+                ledger = Ledger()
+                ledger.agent_edit(Text.of(BASE), diff(BASE, FIRST), Text.of(FIRST), Author("a", 1, write))
+                store.save_ledger(from_path(str(path)), FIRST, to_json(ledger.hunks))
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = FIRST.replace("base24", "agent69")
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+
 async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path, journal: Path) -> None:
     """Unsaved: it had taken back the other's work, and the command line then took back this one's, while no sidecar ran."""
     folder = tmp_path.resolve()
