@@ -59,7 +59,7 @@ def less(text: str, after: str, before: str) -> str:
 def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
     """Writes that begin with the text that the one before them left, as one; the newest `apart` of them stand alone."""
     found: list[Write] = []
-    for run in _runs(writes):
+    for run in runs(writes):
         alone = min(max(apart - len(found), 0), len(run))
         found += run[:alone]
         if run[alone:]:
@@ -67,19 +67,19 @@ def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
     return found
 
 
-def _runs(writes: Sequence[Write]) -> list[list[Write]]:
+def runs(writes: Sequence[Write]) -> list[list[Write]]:
     """Those that follow one another.
 
     Two that begin with the same text were both made on top of what had led to it: the older one was out by then, or its editor had it unsaved. So it does
     not follow what is beneath it."""
-    runs: list[list[Write]] = []
+    found: list[list[Write]] = []
     for write in writes:
-        begins = [run[-1][0] for run in runs[-2:]]
+        begins = [run[-1][0] for run in found[-2:]]
         if begins and _same(begins[-1], write[1]) and not (len(begins) == 2 and _same(*begins)):
-            runs[-1].append(write)
+            found[-1].append(write)
         else:
-            runs.append([write])
-    return runs
+            found.append([write])
+    return found
 
 
 def _has(text: str, write: Write) -> bool:

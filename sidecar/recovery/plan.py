@@ -1,8 +1,8 @@
 """plan: reverts writes of one file, as texts. Pure.
 
-Only writes that are still in the file count. Consecutive writes with nothing in between are reverted as one run, newest
-run first: merge(base = text after the run, ours = text now, theirs = text before the run). Later work stays. If it
-overlaps, nothing is reverted. Files that a write created or removed are reverted only if nobody has worked in them since.
+Only writes that are still in the file count. They are reverted one after another, newest first: merge(base = text after the write, ours = text now,
+theirs = text before it). Later work stays. If it overlaps, a write is reverted as one with the one before it that it follows, and so on; if that overlaps,
+too, nothing is reverted. Files that a write created or removed are reverted only if nobody has worked in them since.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sidecar.core.change import ChangeSet
 from sidecar.core.merge import Conflict, ConflictHunk, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import joined, still_in
+from sidecar.core.taken_back import Write, runs, still_in
 from sidecar.journal.entry import Texts
 
 
@@ -48,12 +48,13 @@ Plan = Becomes | Already | Clash | Stands
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
     """Plans the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
-    runs = [Texts(*run) for run in joined(still_in(now, writes))]
-    if len(runs) == 1 and now is not None and now == runs[0].after:
-        return Becomes(runs[0].before) if now != runs[0].before else Already()  # exact, line ends included
+    found = runs(still_in(now, writes))
+    if len(found) == 1 and now is not None and now == found[0][0][1]:
+        before = found[0][-1][0]
+        return Becomes(before) if now != before else Already()  # exact, line ends included
     text = _Text(now)
-    for run in runs:
-        stopped = text.without(run)
+    for run in found:
+        stopped = text.less(run)
         if stopped is not None:
             return stopped
     after = None if text.now is None else text.now.raw
@@ -68,6 +69,14 @@ class _Text:
         self._first = self.now
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
         """From the first text to the current one, in the compared form. Used only to find line numbers."""
+
+    def less(self, run: Sequence[Write]) -> Clash | Stands | None:
+        """Reverts writes that follow one another, newest first. Returns None on success, otherwise why not."""
+        after, stopped = None, None
+        for write in still_in(None if self.now is None else self.now.raw, run):
+            after = write[1] if stopped is None else after
+            stopped = self.without(Texts(write[0], after))
+        return stopped
 
     def without(self, run: Texts) -> Clash | Stands | None:
         """Reverts one run. Returns None on success, otherwise why not."""

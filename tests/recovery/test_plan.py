@@ -157,6 +157,24 @@ def test_the_newest_writes_may_never_have_been_made(steps: list[str], data: st.D
     assert take_back(now, writes) == (Already() if now == steps[0] else Becomes(steps[0]))
 
 
+LINES = st.lists(st.sampled_from("abc"), min_size=3, max_size=3)
+
+
+@given(st.lists(LINES, min_size=2, max_size=5), st.data())
+def test_the_newest_writes_may_never_have_been_made_and_the_user_has_worked_since(
+    steps: list[list[str]], data: st.DataObject
+) -> None:
+    """It goes back to the first, or it is said what is in the way."""
+    texts = [
+        "top\n" + "".join(f"{at}{line}\n-{at}\n={at}\n" for at, line in enumerate(step)) for step in steps
+    ]
+    writes = [Texts(a, b) for a, b in itertools.pairwise(texts)][::-1]
+    now = data.draw(st.sampled_from(texts))
+    found = take_back(f"mine\n{now}", writes)
+    same = texts[0] == now
+    assert isinstance(found, Clash) or found == (Already() if same else Becomes(f"mine\n{texts[0]}"))
+
+
 @given(st.lists(TEXT, min_size=2, max_size=5), st.lists(TEXT, min_size=1, max_size=3), st.data())
 def test_an_earlier_text_may_have_been_brought_back(
     first: list[str], then: list[str], data: st.DataObject
