@@ -17,6 +17,8 @@ from sidecar.recovery.revert import AGENT
 
 OPEN_SECONDS = 10.0
 """For asking whether a file is open."""
+MAX_TEXT = 1024 * 1024
+"""Code points of the texts of a file's writes that are sent one by one. The other side merges so much in a few milliseconds."""
 LOOK_SECONDS = 30.0
 """For bringing a document up to its file."""
 
@@ -93,7 +95,9 @@ class LiveSidecars:
 
 
 def _runs(writes: Sequence[Recorded], texts: Sequence[Texts]) -> list[Write]:
-    """Their texts, newest first. Each of the newest writes whose outcome is unknown stands alone: the other side, which knows the
-    editor's text, leaves out what is not in it. The others are joined, which keeps the message small."""
+    """Their texts, newest first, each alone: the other side, which knows the editor's text, leaves out what is not in it. Where that is too much, those
+    are joined that follow one another, but for the newest ones whose outcome is unknown."""
+    if sum(len(text or "") for pair in texts for text in pair) <= MAX_TEXT:
+        return list(texts)
     unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))
     return joined(texts, apart=unclear)

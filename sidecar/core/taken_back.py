@@ -6,12 +6,14 @@ form of core.normal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 
 Write = tuple[str | None, str | None]
+T = TypeVar("T")
 
 
 def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
@@ -59,7 +61,7 @@ def less(text: str, after: str, before: str) -> str:
 def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
     """Writes that begin with the text that the one before them left, as one; the newest `apart` of them stand alone."""
     found: list[Write] = []
-    for run in runs(writes):
+    for run in _runs(writes):
         alone = min(max(apart - len(found), 0), len(run))
         found += run[:alone]
         if run[alone:]:
@@ -67,7 +69,24 @@ def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
     return found
 
 
-def runs(writes: Sequence[Write]) -> list[list[Write]]:
+def take_out(
+    writes: Sequence[Write], now: Callable[[], str | None], less: Callable[[Write], T | None]
+) -> T | None:
+    """Takes the writes that are still in a text out of it, one after another: each where it is there. One on which others' work lies is taken out as one
+    with the one before it that it follows, and so on.
+
+    `now`: what the text says; `less`: takes one write out of it, or says why it cannot. → why not; then some may be out."""
+    for run in _runs(still_in(now(), writes)):
+        after, stopped = None, None
+        for write in still_in(now(), run):
+            after = write[1] if stopped is None else after
+            stopped = less((write[0], after))
+        if stopped is not None:
+            return stopped
+    return None
+
+
+def _runs(writes: Sequence[Write]) -> list[list[Write]]:
     """Those that follow one another.
 
     Two that begin with the same text were both made on top of what had led to it: the older one was out by then, or its editor had it unsaved. So it does

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sidecar.core.change import ChangeSet
 from sidecar.core.merge import Conflict, ConflictHunk, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import Write, runs, still_in
+from sidecar.core.taken_back import Write, joined, still_in, take_out
 from sidecar.journal.entry import Texts
 
 
@@ -48,16 +48,15 @@ Plan = Becomes | Already | Clash | Stands
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
     """Plans the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
-    found = runs(still_in(now, writes))
-    if len(found) == 1 and now is not None and now == found[0][0][1]:
-        before = found[0][-1][0]
+    whole = joined(still_in(now, writes))
+    if len(whole) == 1 and now is not None and now == whole[0][1]:
+        before = whole[0][0]
         return Becomes(before) if now != before else Already()  # exact, line ends included
     text = _Text(now)
-    for run in found:
-        stopped = text.less(run)
-        if stopped is not None:
-            return stopped
-    after = None if text.now is None else text.now.raw
+    stopped = take_out(writes, text.says, text.without)
+    if stopped is not None:
+        return stopped
+    after = text.says()
     return Already() if after == now else Becomes(after)
 
 
@@ -70,22 +69,16 @@ class _Text:
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
         """From the first text to the current one, in the compared form. Used only to find line numbers."""
 
-    def less(self, run: Sequence[Write]) -> Clash | Stands | None:
-        """Reverts writes that follow one another, newest first. Returns None on success, otherwise why not."""
-        after, stopped = None, None
-        for write in still_in(None if self.now is None else self.now.raw, run):
-            after = write[1] if stopped is None else after
-            stopped = self.without(Texts(write[0], after))
-        return stopped
+    def says(self) -> str | None:
+        return None if self.now is None else self.now.raw
 
-    def without(self, run: Texts) -> Clash | Stands | None:
-        """Reverts one run. Returns None on success, otherwise why not."""
+    def without(self, write: Write) -> Clash | Stands | None:
+        """Reverts one write, or several as one. Returns None on success, otherwise why not."""
         now = None if self.now is None else self.now.text
-        before = None if run.before is None else normal(run.before)
-        after = None if run.after is None else normal(run.after)
+        before, after = (None if text is None else normal(text) for text in write)
         if now == before:
             return None
-        if before is None:  # the run created the file
+        if before is None:  # it created the file
             if now != after:
                 return Stands(
                     "the agent created it and it was edited since; remove it yourself if you do not need it"
@@ -94,7 +87,7 @@ class _Text:
         elif self.now is None:
             if after is not None:
                 return Stands("it was removed since")
-            self._is_another(run.before)
+            self._is_another(write[0])
         elif after is None:
             return Stands("the agent removed it, and a file of that name exists again")
         else:

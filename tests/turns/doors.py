@@ -45,7 +45,7 @@ class CommandLine:
     """`acp-sidecar revert` of a user whose journal is in `journal`."""
 
     def __init__(self, journal: Path, say: Say) -> None:
-        self._journal = journal
+        self.journal = journal
         self._say = say
 
     async def revert_beside(self, workspace: Workspace, *words: str) -> Said:
@@ -54,7 +54,7 @@ class CommandLine:
         assert isinstance(loop, VirtualTimeLoop)
 
         def run() -> Said:
-            store = Store(self._journal)
+            store = Store(self.journal)
             live = LiveSidecars("", {})
             live._clients = [cast("Client", _Client(loop, workspace))]
             return self.revert(*words, store=store, live=live)
@@ -66,7 +66,7 @@ class CommandLine:
         options.revert(parser)
         said = io.StringIO()
         with redirect_stdout(said), redirect_stderr(said):
-            revert_command.run(parser.parse_args(words), store or Store(self._journal), live)
+            revert_command.run(parser.parse_args(words), store or Store(self.journal), live)
         words_said = said.getvalue()
         on_disk = [path for path, what in _DONE.findall(words_said) if "in the editor" not in what]
         self._say(f"acp-sidecar revert {' '.join(words)}\n{words_said.rstrip()}")

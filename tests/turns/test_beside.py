@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.journal import Store
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.file_time import tick
+from tests.support.journals import entry
 from tests.support.workspaces import Bench, a_workspace
 from tests.turns.doors import CommandLine, quick_folder
 from tests.turns.journals import SlowJournal
@@ -218,6 +220,30 @@ def test_what_is_unsaved_is_taken_back_in_the_editor_also_where_the_file_was_rem
         await asyncio.sleep(3)
         assert editor.text("a.txt") == path.read_text() == BASE
         assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
+def test_what_an_editor_never_saved_does_not_hide_what_is_in_the_file(tmp_path: Path) -> None:
+    """The newest write put a line back, and the sidecar was ended before that was saved. The user has worked in the file since."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder)
+    first = CHANGED.replace("two", "TWO")
+
+    async def works(turn: Turn) -> None:
+        pass
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        editor.closes("a.txt")
+        path.write_text(first.replace("five", "mine"))
+        with Store(command_line.journal) as store:
+            for before, after, via in ((BASE, first, "disk"), (first, CHANGED, "editor")):
+                store.finish(store.begin(entry(before, after, str(path), root=str(folder), via=via)), "done")
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        assert not (await command_line.revert_beside(bench.workspace, "--session", "s")).refused
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == BASE.replace("five", "mine")
 
     beside(folder, editor, works, then)
 

@@ -20,7 +20,7 @@ from sidecar.core.escape import plain
 from sidecar.core.ledger import Author, Ledger, Mark, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import joined, still_in
+from sidecar.core.taken_back import Write, joined, still_in, take_out
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry, JournalFailed
@@ -298,18 +298,27 @@ def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejec
 
 def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
     """The changes for the raw text."""
-    runs = joined(still_in(now, [(step.wanted, step.base) for step in steps]))
-    if len(runs) == 1 and now == runs[0][1]:
-        return diff(now, runs[0][0] or "")  # exact, line ends too
+    writes = [(step.wanted, step.base) for step in steps]
+    whole = joined(still_in(now, writes))
+    if len(whole) == 1 and now == whole[0][1]:
+        return diff(now, whole[0][0] or "")  # exact, line ends too
     compared = Normal(now)
     text = compared.text
     changes = ChangeSet(len(text))
-    for wanted, base in runs:
+
+    def less(write: Write) -> Conflict | None:
+        nonlocal changes, text
+        wanted, base = write
         merged = merge(normal(base or ""), text, normal(wanted or ""))
         if isinstance(merged, Conflict):
-            lines = ", ".join(str(hunk.start_line + 1) for hunk in merged.hunks[:5])
-            return ApplyResult("conflict", f"it was changed in the same place since (line {lines})")
+            return merged
         changes, text = changes.compose(merged.changes), merged.apply(text)
+        return None
+
+    conflict = take_out(writes, lambda: text, less)
+    if conflict is not None:
+        lines = ", ".join(str(hunk.start_line + 1) for hunk in conflict.hunks[:5])
+        return ApplyResult("conflict", f"it was changed in the same place since (line {lines})")
     return ChangeSet(len(now)) if text == compared.text else compared.changes_in_raw(changes)
 
 
