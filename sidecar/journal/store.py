@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Self, TypeVar
@@ -303,21 +304,21 @@ class Store:
         return self._do(writing.folders_under_review)
 
     def told(self, path: str) -> list[Told]:
-        """The newest writes of this file (canonical path) that ended, as its review is told from; oldest first."""
+        """The newest writes of this file (canonical path) that ended, as its review is told from; oldest first. A change of its mode is none: the text
+        with which that is noted is the one of the turn's start, whatever the file said by then."""
         entries = self.entries(Selection(paths=(path,), limit=_TOLD))
-        ended = (
-            one for one in reversed(entries) if one.path == path and one.state not in ("failed", "intent")
-        )
-        return [
-            told(
-                one,
-                self.texts(one.id),
-                self._picked(one.id),
-                self.taken_back_by(one.id) if one.agent in TAKES_BACK else (),
-                whole=self.states(one.id) is not None,
-            )
-            for one in ended
-        ]
+        found: list[Told] = []
+        for one in reversed(entries):
+            if one.path != path or one.state in ("failed", "intent"):
+                continue
+            picked, states = self._picked(one.id), self.states(one.id)
+            takes_back = one.agent in TAKES_BACK
+            if _is_mode(states) and not takes_back:
+                found[-1:] = [replace(last, picked=[*last.picked, *picked]) for last in found[-1:]]
+                continue
+            took_back = self.taken_back_by(one.id) if takes_back else ()
+            found.append(told(one, self.texts(one.id), picked, took_back, whole=states is not None))
+        return found
 
     def _picked(self, entry_id: str) -> list[Picked]:
         return self._do(lambda db: writing.picked(db, entry_id))
@@ -483,3 +484,9 @@ class Store:
             with suppress(sqlite3.Error):
                 db.connection.close()
             db.alive.close()
+
+
+def _is_mode(states: States | None) -> bool:
+    """Whether only the file's mode changed."""
+    before, after = states or (None, None)
+    return before is not None and after is not None and replace(before, mode=after.mode) == after

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.diff import diff
+from sidecar.core.file_state import FileState
 from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
@@ -242,6 +243,30 @@ async def test_an_editor_has_kept_a_line_that_another_agent_removed_in_the_file(
         await asyncio.sleep(0.3)
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == BASE
+
+
+async def test_a_change_of_mode_says_nothing_of_the_text(tmp_path: Path, journal: Path) -> None:
+    """It is noted with the text that the file had when the turn began. The user has worked next to the other's line since."""
+    folder = tmp_path.resolve()
+    path, second = folder / "a.txt", FIRST.replace("base24", "agent69")
+    path.write_text(second.replace("base23", "mine"))
+    modes = tuple(FileState(FIRST.encode(), mode) for mode in (0o644, 0o600))
+    writes = [("a", BASE, FIRST, None), ("b", FIRST, second, None), ("b", FIRST, FIRST, modes)]
+    ledger = Ledger()
+    with Store(journal) as store:
+        for who, before, after, states in writes:
+            one = entry(before, after, str(path), root=str(folder), session=who, states=states)
+            store.finish(write := store.begin(one), "done")
+            if states is None:
+                author = Author(who, 1, write)
+                ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
+        store.save_ledger(from_path(str(path)), second, to_json(ledger.hunks))
+        taken = [one for one in store.entries() if one.session == "a"]
+        assert not any(one.outcome.is_failure for one in revert(store, taken, "r-1"))
+    async with on_the_journal(folder, journal) as bench:
+        await bench.workspace.restore_reviews()
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    assert path.read_text() == BASE.replace("base23", "mine")
 
 
 @pytest.mark.parametrize("seen_first", [False, True])
