@@ -294,9 +294,10 @@ class DiskWatch:
         uri = tracked.document.uri
         self._being_looked_at.add(uri)
         try:
-            with anyio.move_on_after(LAST_LOOK_SECONDS):
-                while not await self._reconciler.look(tracked):
-                    await tracked.rest(LAST_LOOK_SECONDS)
+            until = anyio.current_time() + LAST_LOOK_SECONDS
+            # an edit on its way is waited for that long; a look that has begun is never cut short
+            while not await self._reconciler.look(tracked) and (left := until - anyio.current_time()) > 0:
+                await tracked.rest(left)
         finally:
             self._being_looked_at.discard(uri)
 
