@@ -1,5 +1,6 @@
 """python -m tests.hands vscode                      500 runs of 30 steps; the last line says what came of them
 python -m tests.hands vscode --seed 123 -v        the run with that seed, told step by step
+python -m tests.hands vscode --storm              keys and saves while others write the file, and little else
 """
 
 from __future__ import annotations
@@ -26,16 +27,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=1, help="editors side by side")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begins no run after so many")
+    parser.add_argument("--storm", action="store_true", help="keys and saves while others write the file")
     options = parser.parse_args(arguments)
     began = time.time()
     if options.seed is not None:
         only = range(options.seed, options.seed + 1)
-        reports = part(options.editor, only, options.steps, tell=say if options.verbose else nothing)
+        tell = say if options.verbose else nothing
+        reports = part(options.editor, only, options.steps, tell=tell, storm=options.storm)
     else:
         last, end = options.first + (options.runs or EDITORS[options.editor]), began + options.minutes * 60
         shares = [range(options.first + number, last, options.jobs) for number in range(options.jobs)]
         with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
-            parts = [pool.submit(part, options.editor, share, options.steps, end) for share in shares]
+            parts = [
+                pool.submit(part, options.editor, share, options.steps, end, nothing, options.storm)
+                for share in shares
+            ]
             reports = [report for done in parts for report in done.result()]
     say(summary(reports) + f", {(time.time() - began) / 60:.1f} minutes")
     return any(report.failed for report in reports)

@@ -48,13 +48,18 @@ def nothing(line: str) -> None:
 
 
 def part(
-    editor: str, seeds: range, steps: int, end: float = float("inf"), tell: Say = nothing
+    editor: str,
+    seeds: range,
+    steps: int,
+    end: float = float("inf"),
+    tell: Say = nothing,
+    storm: bool = False,
 ) -> list[Report]:
     """Runs in one editor, as many as begin before `end` (as `time.time` has it). What failed is said at once."""
     reports: list[Report] = []
     in_time = (seed for seed in seeds if time.time() < end)
     with tempfile.TemporaryDirectory(prefix="hands-", ignore_cleanup_errors=True) as name:
-        for report in played(driver(editor), in_time, steps, Path(name), tell):
+        for report in played(driver(editor), in_time, steps, Path(name), tell, storm=storm):
             reports.append(report)
             if report.problems:
                 say("\n".join([str(report), *([report.said] if report.failed else [])]))
@@ -67,6 +72,8 @@ def played(
     steps: int,
     folder: Path,
     say: Callable[[str], None] = lambda line: None,
+    *,
+    storm: bool = False,
 ) -> Generator[Report]:
     """The runs with these seeds, each when it has ended. What they need is in `folder`."""
     left = iter(seeds)
@@ -80,7 +87,7 @@ def played(
             for seed in itertools.chain([first], left):
                 here = home / "ws" / f"run{seed}"
                 here.mkdir(parents=True)
-                report = play(editor, seed, steps, here, log, say)
+                report = play(editor, seed, steps, here, log, say, storm=storm)
                 yield report
                 if report.hung:
                     break

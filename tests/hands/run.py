@@ -27,9 +27,11 @@ def play(
     folder: Path,
     log: Path,
     say: Callable[[str], None] = lambda line: None,
+    *,
+    storm: bool = False,
 ) -> Report:
     """The run with that seed, in `folder`, a new one. `log` is what the agent writes down; `say` is told every step."""
-    made = plan(seed, count, editor.kinds, editor.settings)
+    made = plan(seed, count, editor.kinds, editor.settings, storm=storm)
     run = _Run(editor, made, folder, log, say)
     report = Report(editor.name, seed, count)
     try:

@@ -46,6 +46,18 @@ WEIGHTS: Mapping[Kind, int] = {
     "undo turn": 1,
     "rest": 2,
 }
+STORM: Mapping[Kind, int] = {
+    "type": 6,
+    "save": 4,
+    "save and type": 14,
+    "open": 1,
+    "outside": 5,
+    "prompt": 8,
+    "set": 1,
+    "reject": 1,
+    "undo": 1,
+}
+"""Keys and saves while others write the file, and little else: what editors take from the disk, and what is typed meanwhile."""
 PAUSES: Mapping[float, int] = {0.0: 10, 0.01: 2, 0.02: 2, 0.04: 2, 0.15: 2, 0.6: 1}
 """Seconds before a step, and how often. Saves were seen to lose what is typed 10 to 40 ms after them; editors hold typing back for up to
 half a second. Long ones are rare: a run should take a second or two."""
@@ -88,14 +100,22 @@ class Plan:
     steps: tuple[Step, ...] = field(default=())
 
 
-def plan(seed: int, count: int, kinds: frozenset[Kind], settings: Mapping[str, tuple[Any, ...]]) -> Plan:
-    """`count` steps of these `kinds`; `settings` as `Editor.settings` has them."""
-    random, fresh = Random(f"hands {seed}"), Tokens()
+def plan(
+    seed: int,
+    count: int,
+    kinds: frozenset[Kind],
+    settings: Mapping[str, tuple[Any, ...]],
+    *,
+    storm: bool = False,
+) -> Plan:
+    """`count` steps of these `kinds`; `settings` as `Editor.settings` has them. `storm`: with the weights of `STORM`."""
+    random, fresh = Random(f"{'storm' if storm else 'hands'} {seed}"), Tokens()
+    weighted = STORM if storm else WEIGHTS
     names = ["one.txt", "two.json"] if random.random() < 0.5 else ["one.txt"]
     files = {name: _first_text(random, fresh, name) for name in names}
     first = {name: random.choice(values) for name, values in settings.items()}
-    able = [kind for kind in WEIGHTS if kind in kinds and (kind != "set" or settings)]
-    weights = [WEIGHTS[kind] for kind in able]
+    able = [kind for kind in weighted if kind in kinds and (kind != "set" or settings)]
+    weights = [weighted[kind] for kind in able]
     steps = [_step(random, fresh, "prompt", names, settings)]
     steps += [
         _step(random, fresh, kind, names, settings) for kind in random.choices(able, weights, k=count - 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hands.oracle import Oracle
-from tests.hands.steps import WEIGHTS, plan
+from tests.hands.steps import STORM, WEIGHTS, plan
 from tests.hands.tokens import agents_alone, characters_lost
 
 CHANGE = {"verb": "change", "before": "l1x\nu2x\n", "after": "l1x\nu2x\na3x\n", "answer": "done"}
@@ -162,6 +162,8 @@ def test_a_seed_is_the_same_plan_every_time() -> None:
     assert plan(5, 30, kinds, settings) == plan(5, 30, kinds, settings) != plan(6, 30, kinds, settings)
     made = [step.kind for seed in range(40) for step in plan(seed, 30, kinds, settings).steps]
     assert set(made) == kinds
+    stormy = [step.kind for seed in range(40) for step in plan(seed, 30, kinds, settings, storm=True).steps]
+    assert set(stormy) == set(STORM)
 
 
 def test_what_a_program_takes_from_the_disk_goes_also_after_an_undo_and_a_redo(oracle: Oracle) -> None:
