@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import WELL_BEHAVED
+from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench
 from tests.workspace.test_writes import BASE, play
 
@@ -166,3 +166,37 @@ def test_keys_that_go_on_all_the_time_keep_nothing_from_coming_back(tmp_path: Pa
         assert sorted(editor.text("a.txt")) == sorted("u" + 40 * "k" + changed)
 
     play(tmp_path, TAKEN_LATE, case, arrives_after=0.06)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM_OURS, EGLOT_OURS], ids=["neovim", "emacs"])
+@pytest.mark.parametrize("typed", ["", "u\n"])
+@pytest.mark.xfail(reason="what the editor took then counts as its user's text", strict=True)
+def test_an_editor_that_takes_a_file_in_the_moment_in_which_it_is_empty(
+    tmp_path: Path, habits: Habits, typed: str
+) -> None:
+    """Another program writes it, which begins by emptying it. What the editor has then is not what its user wants."""
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+    newer = BASE.replace("five", "FIVE")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        read_again = editor.model.reload
+        emptied: list[str] = []
+
+        def reload(uri: str) -> None:
+            if not emptied:
+                emptied.append(uri)
+                file.write_text("")
+            read_again(uri)
+            file.write_text(newer)
+
+        editor.model.reload = reload  # type: ignore[method-assign]
+        read = await taken(bench, editor, typed, 0, newer)
+        await read
+        assert emptied, "a case that shows nothing"
+        await asyncio.sleep(5)
+        await bench.read("a.txt")
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == await bench.read("a.txt") == typed + file.read_text()
+
+    play(tmp_path, habits, case)
