@@ -194,7 +194,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         const edits = text === here.text ? carried(here, wanted) : [replacement(text, wanted.text)];
         taking.makes(wanted.text);
         if (await replaceInEditor(editor, edits, { undoStopBefore: !isLed, undoStopAfter: true })) {
-          if (here.caret < here.text.length) {
+          if (here.caret < here.text.length || wanted.caret === wanted.text.length) {
             return taken;
           }
           // the cursor went behind all of it, and with it the keys that are pressed until it is back
