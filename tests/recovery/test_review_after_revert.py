@@ -65,6 +65,23 @@ async def on_the_journal(folder: Path, journal: Path) -> AsyncGenerator[Bench]:
         yield bench
 
 
+async def rejected_in(folder: Path, journal: Path, text: str, *, seen_first: bool) -> str:
+    """What a.txt says in an editor that had kept `text` unsaved over a restart, once everything is rejected. `seen_first`: the stored reviews
+    are looked at before it opens the file."""
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = text
+        editor.model.opened(buffer)
+        await asyncio.sleep(0.3)
+        await bench.workspace.review.reject(Selector(everything=True))
+        return editor.text("a.txt")
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restarted: bool) -> None:
     folder = tmp_path.resolve()
@@ -231,18 +248,7 @@ async def test_an_editor_has_kept_a_line_that_another_agent_removed_in_the_file(
             for was, now in steps:
                 ledger.agent_edit(Text.of(was), diff(was, now), Text.of(now), Author(who, 1, write))
         store.save_ledger(from_path(str(path)), second, to_json(ledger.hunks))
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        if seen_first:
-            await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = second
-        editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
+    assert await rejected_in(folder, journal, second, seen_first=seen_first) == BASE
 
 
 async def test_a_change_of_mode_says_nothing_of_the_text(tmp_path: Path, journal: Path) -> None:
@@ -286,18 +292,9 @@ async def test_an_editor_has_brought_what_was_written_in_the_file_into_what_it_h
                 ledger = Ledger()
                 ledger.agent_edit(Text.of(BASE), diff(BASE, FIRST), Text.of(FIRST), Author("a", 1, write))
                 store.save_ledger(from_path(str(path)), FIRST, to_json(ledger.hunks))
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        if seen_first:
-            await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = FIRST.replace("base24", "agent69")
-        editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
+    assert (
+        await rejected_in(folder, journal, FIRST.replace("base24", "agent69"), seen_first=seen_first) == BASE
+    )
 
 
 async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path, journal: Path) -> None:
