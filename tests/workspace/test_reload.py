@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench
+from tests.workspace.test_behind import Turn, listed
+from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_writes import BASE, play
 
 
@@ -168,35 +171,88 @@ def test_keys_that_go_on_all_the_time_keep_nothing_from_coming_back(tmp_path: Pa
     play(tmp_path, TAKEN_LATE, case, arrives_after=0.06)
 
 
-@pytest.mark.parametrize("habits", [NEOVIM_OURS, EGLOT_OURS], ids=["neovim", "emacs"])
-@pytest.mark.parametrize("typed", ["", "u\n"])
-@pytest.mark.xfail(reason="what the editor took then counts as its user's text", strict=True)
-def test_an_editor_that_takes_a_file_in_the_moment_in_which_it_is_empty(
-    tmp_path: Path, habits: Habits, typed: str
+def written_meanwhile(editor: FakeEditor, file: Path, first: str, then: str, seconds: float) -> list[str]:
+    """What the editor takes from the disk, when it is first asked to, is `first`; the file says `then` so much later. Returns the documents that it was
+    asked for."""
+    read_again, asked = editor.model.reload, list[str]()
+
+    def reload(uri: str) -> None:
+        asked.append(uri)
+        if len(asked) > 1:
+            return read_again(uri)
+        file.write_text(first)
+        read_again(uri)
+        if seconds:
+            asyncio.get_running_loop().call_later(seconds, file.write_text, then)
+        else:
+            file.write_text(then)
+
+    editor.model.reload = reload  # type: ignore[method-assign]
+    return asked
+
+
+OPENED_AGAIN = pytest.mark.parametrize("habits", [NEOVIM_OURS, EGLOT_OURS], ids=["neovim", "emacs"])
+"""Editors that tell a reload as the document's closing and opening."""
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("typed", ["", "u\n"], ids=["clean", "unsaved"])
+@pytest.mark.parametrize("later", ["", "k"], ids=["", "typed on"])
+@pytest.mark.parametrize("first", ["", "one\n", BASE.replace("two", "TWO")], ids=["emptied", "half", "other"])
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.4])
+def test_an_editor_that_takes_a_file_while_somebody_writes_it(
+    tmp_path: Path, habits: Habits, typed: str, later: str, first: str, seconds: float
 ) -> None:
-    """Another program writes it, which begins by emptying it. What the editor has then is not what its user wants."""
+    """Many programs empty a file before they write it. What the editor has then is not what its user wants."""
     file = tmp_path / "a.txt"
     file.write_text(BASE)
     newer = BASE.replace("five", "FIVE")
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        read_again = editor.model.reload
-        emptied: list[str] = []
-
-        def reload(uri: str) -> None:
-            if not emptied:
-                emptied.append(uri)
-                file.write_text("")
-            read_again(uri)
-            file.write_text(newer)
-
-        editor.model.reload = reload  # type: ignore[method-assign]
+        asked = written_meanwhile(editor, file, first, newer, seconds)
         read = await taken(bench, editor, typed, 0, newer)
+        asyncio.get_running_loop().call_later(0.05, editor.types, "a.txt", later, 0)
         await read
-        assert emptied, "a case that shows nothing"
+        assert asked, "a case that shows nothing"
         await asyncio.sleep(5)
         await bench.read("a.txt")
         await asyncio.sleep(5)
-        assert editor.text("a.txt") == await bench.read("a.txt") == typed + file.read_text()
+        text = editor.text("a.txt")
+        assert await bench.read("a.txt") == text
+        assert text.count(later) == 1 if later else True
+        assert text.replace(later, "") == typed + newer
 
     play(tmp_path, habits, case)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("typed", ["", "u\n"], ids=["clean", "unsaved"])
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.4])
+def test_what_an_agents_tool_writes_then_is_listed(
+    tmp_path: Path, habits: Habits, typed: str, seconds: float
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+    newer = BASE.replace("five", "FIVE")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", typed, at=0)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        asked = written_meanwhile(editor, file, "", newer, seconds)
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", newer)
+        await turn.bench.read("a.txt")
+        await asyncio.sleep(2)
+        turn.says("edit", "a.txt", status="completed")
+        assert asked, "a case that shows nothing"
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == typed + newer
+        assert listed(bench) == [("a.txt", "five", "FIVE")]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == typed + BASE
+
+    play_turn(tmp_path, habits, script, before=before, after=after)

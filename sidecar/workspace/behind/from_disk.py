@@ -70,7 +70,7 @@ class FromDisk:
                     keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                     return
                 case Conflict():  # with a text that is gone: the disk says something newer, which the editor may have already
-                    self._not_yet(tracked, before)
+                    tracked.not_yet(before)
                     return
         raw = now.changes_in_raw(changes)
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
@@ -85,16 +85,12 @@ class FromDisk:
             lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
             keep_apart(self._editor, tracked, "and your editor does not take that over", lines)
         else:
-            self._not_yet(tracked, before)
+            tracked.not_yet(before)
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
         """The editor has taken `disk` (compared form) from there, which lacks what was written over."""
         if written_over is not None and not tracked.closed:
             await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
-
-    def _not_yet(self, tracked: Tracked, before: str) -> None:
-        """They are not brought together: the next look begins where this one did."""
-        tracked.saved, tracked.stat = tracked.kept(before), None
 
     async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
         """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""

@@ -88,7 +88,7 @@ class Reconciler:
                 if found is None:
                     tracked.on_disk(on_disk.text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
-                    tracked.saved, tracked.stat = tracked.kept(opened), None
+                    tracked.not_yet(opened)
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
                     if tracked.document.snapshot() == text:

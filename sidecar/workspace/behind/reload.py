@@ -12,6 +12,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
+from sidecar.core.final_end import same_lines
 from sidecar.core.inflight import Phase
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
@@ -76,10 +77,14 @@ class Reloader:
                     MIRROR_SECONDS,
                     lambda: followed.watch is not None or (last is not None and document.version >= last),
                 )
-                if followed.watch is not None:
-                    await followed.tracked.becomes(wanted, MIRROR_SECONDS)
-            if followed.watch is not None:
-                await self._give_back(followed.tracked, followed.watch, disk, len(edits))
+                again, opened = followed.tracked, followed.watch
+                if opened is not None and not self._opened_with(again, disk):
+                    await self._took_another(again, before, now, edits, opened.text_at(answer.version))
+                    return True
+                if opened is not None:
+                    await again.becomes(wanted, MIRROR_SECONDS)
+            if opened is not None:
+                await self._give_back(again, opened, disk, len(edits))
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
         finally:
@@ -132,6 +137,29 @@ class Reloader:
                 return
             text = after
 
+    def _opened_with(self, tracked: Tracked, disk: str) -> bool:
+        opened = normal(str(tracked.opened_with or ""))
+        return same_lines(opened, disk) if self._editor.capabilities.keeps_lines else opened == disk
+
+    async def _took_another(
+        self, tracked: Tracked, before: str, now: Normal, edits: Sequence[TextEdit], said: Text | None
+    ) -> None:
+        """The document was opened again with another text than was planned with: somebody was writing the file. Where that is all of its text, what
+        `edits` made of it is put right. Where it is not, as with a file that is emptied before it is written, all is put back as it was, and the
+        next look begins there. `said`: what the document said with the edits; None: that was not seen."""
+        with anyio.move_on_after(MIRROR_SECONDS):
+            await tracked.observed.wait()
+        path = to_path(tracked.document.uri)
+        on_disk = await self._files.peek(tracked, path) if path is not None else None
+        if tracked.closed or tracked.opened_with is None:
+            return
+        opened = normal(str(tracked.opened_with))
+        made = self._placed(edits, Text.of(opened)) if said is None else diff(opened, normal(str(said)))
+        if on_disk is not None and on_disk.text == opened and opened.strip("\n"):
+            await self._put_right(tracked, before, now, Text.of(opened), made)
+        elif await self._comes_to(tracked, now.text, Text.of(opened), made):
+            tracked.not_yet(before, is_users=now.text != before)
+
     async def _taken_otherwise(
         self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet
     ) -> None:
@@ -167,6 +195,13 @@ class Reloader:
                 lines = [hunk.start_line for hunk in found.hunks]
                 keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                 proper = replaced.text
+        await self._comes_to(tracked, proper, text, made, again=again)
+
+    async def _comes_to(
+        self, tracked: Tracked, proper: str, text: Text, made: ChangeSet | None, *, again: bool = False
+    ) -> bool:
+        """Has the document say `proper` with what was typed since it took `text` and `made` was made of that. Whether it does; the user is told where it
+        does not."""
         until = anyio.current_time() + _PUT_RIGHT_SECONDS
         while made is not None and anyio.current_time() < until:  # the user may go on typing
             current, taken = Normal(str(tracked.document.snapshot())), made.apply(text)
@@ -175,10 +210,10 @@ class Reloader:
             # What was typed since it was taken stays, also beside what comes back
             raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
             if raw.is_empty:
-                return
+                return True
             sent = await self._sender.send(tracked, raw, "Changed on disk")
             if sent.landed:
-                return
+                return True
             if sent.flight.phase is Phase.DISPLACED:
                 what = "what was changed on the disk"
                 await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
@@ -186,9 +221,10 @@ class Reloader:
                 break  # gone, or not answered at all
             again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, text, normal(raw.apply(current.raw))):
-                return
+                return True
         words = f"{tracked.name} was changed on disk twice at once. Compare it before you save."
         self._editor.show("warning", words, Opens.file(tracked.client_uri))
+        return False
 
     def _placed(self, edits: Iterable[TextEdit], text: Text) -> ChangeSet | None:
         """What these edits are in `text`, as the editor makes them: it knows only their lines and columns. None: they overlap there."""

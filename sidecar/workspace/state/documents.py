@@ -283,6 +283,13 @@ class Tracked:
         self.saved, self.stat = self.kept(text), stat
         self.since = stat
 
+    def not_yet(self, before: str, *, is_users: bool | None = None) -> None:
+        """It is not brought together with the disk: the next look begins with `before` (compared form), as if the disk had been found to say that.
+        `is_users`: whether what it says beyond that is the user's; None: as is known."""
+        self.saved, self.stat = self.kept(before), None
+        if is_users is not None:
+            self.edited = self.user_dirty = is_users
+
     def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
         """The disk was read and holds `text`, which is the document's text with that number; `by_editor`: that was saved. What the document
         says beyond that is not saved, whatever the editor told."""
