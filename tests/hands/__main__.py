@@ -10,6 +10,7 @@ import multiprocessing
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 from tests.hands.batch import EDITORS, nothing, part, say
 from tests.hands.report import summary
@@ -28,18 +29,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="editors side by side")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begins no run after so many")
     parser.add_argument("--storm", action="store_true", help="keys and saves while others write the file")
+    parser.add_argument(
+        "--kept", type=Path, help="the folder for the stories of the runs in which something is wrong"
+    )
     options = parser.parse_args(arguments)
     began = time.time()
     if options.seed is not None:
         only = range(options.seed, options.seed + 1)
         tell = say if options.verbose else nothing
-        reports = part(options.editor, only, options.steps, tell=tell, storm=options.storm)
+        reports = part(options.editor, only, options.steps, tell=tell, storm=options.storm, kept=options.kept)
     else:
         last, end = options.first + (options.runs or EDITORS[options.editor]), began + options.minutes * 60
         shares = [range(options.first + number, last, options.jobs) for number in range(options.jobs)]
         with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
             parts = [
-                pool.submit(part, options.editor, share, options.steps, end, nothing, options.storm)
+                pool.submit(
+                    part, options.editor, share, options.steps, end, nothing, options.storm, options.kept
+                )
                 for share in shares
             ]
             reports = [report for done in parts for report in done.result()]

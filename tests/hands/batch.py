@@ -54,13 +54,18 @@ def part(
     end: float = float("inf"),
     tell: Say = nothing,
     storm: bool = False,
+    kept: Path | None = None,
 ) -> list[Report]:
-    """Runs in one editor, as many as begin before `end` (as `time.time` has it). What failed is said at once."""
+    """Runs in one editor, as many as begin before `end` (as `time.time` has it). What failed is said at once, and its story is written into the
+    folder `kept`."""
     reports: list[Report] = []
     in_time = (seed for seed in seeds if time.time() < end)
     with tempfile.TemporaryDirectory(prefix="hands-", ignore_cleanup_errors=True) as name:
         for report in played(driver(editor), in_time, steps, Path(name), tell, storm=storm):
             reports.append(report)
+            if report.problems and kept is not None:
+                kept.mkdir(parents=True, exist_ok=True)
+                (kept / f"{editor}-{report.seed}.txt").write_text(f"{report}\n{report.said}")
             if report.problems:
                 say("\n".join([str(report), *([report.said] if report.failed else [])]))
     return reports

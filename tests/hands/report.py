@@ -22,6 +22,7 @@ class Report:
     """Of the agent's, through the client."""
     refused: int = 0
     said: str = ""
+    storm: bool = False
 
     @property
     def failed(self) -> bool:
@@ -35,6 +36,7 @@ class Report:
     def __str__(self) -> str:
         words = "; ".join(map(str, self.problems)) or "nothing wrong"
         again = f"make hands EDITOR={self.editor} SEED={self.seed} STEPS={self.steps}"
+        again += " HANDS=--storm" * self.storm
         return f"seed {self.seed}: {words}" + (f"  ({again})" if self.problems else "")
 
 

@@ -33,7 +33,7 @@ def play(
     """The run with that seed, in `folder`, a new one. `log` is what the agent writes down; `say` is told every step."""
     made = plan(seed, count, editor.kinds, editor.settings, storm=storm)
     run = _Run(editor, made, folder, log, say)
-    report = Report(editor.name, seed, count)
+    report = Report(editor.name, seed, count, storm=storm)
     try:
         run.play()
         report.problems = run.verdict()

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.hands.batch import played
+import pytest
+
+from tests.hands import batch
+from tests.hands.batch import part, played
 from tests.hands.report import summary
 from tests.hands.steps import Kind
 from tests.support.waiting import NeverHappened
@@ -55,18 +58,21 @@ class Files:
         raise EOFError("it has ended")
 
 
+class Driver:
+    def __init__(self) -> None:
+        self.editors: list[Files] = []
+
+    @contextmanager
+    def started(self, folder: Path, log: Path) -> Generator[Files]:
+        folder.mkdir()
+        self.editors.append(Files())
+        yield self.editors[-1]
+
+
 def test_the_next_run_has_a_new_editor(tmp_path: Path) -> None:
-    started: list[Files] = []
-
-    class Driver:
-        @contextmanager
-        def started(self, folder: Path, log: Path) -> Generator[Files]:
-            folder.mkdir()
-            started.append(Files())
-            yield started[-1]
-
-    reports = list(played(Driver(), range(5), 4, tmp_path))
-    assert [editor.runs for editor in started] == [2, 2, 1]
+    driver = Driver()
+    reports = list(played(driver, range(5), 4, tmp_path))
+    assert [editor.runs for editor in driver.editors] == [2, 2, 1]
     assert [(report.seed, report.failed) for report in reports] == [
         (0, False),
         (1, True),
@@ -76,3 +82,15 @@ def test_the_next_run_has_a_new_editor(tmp_path: Path) -> None:
     ]
     assert "within 60 s never: an answer" in str(reports[1])
     assert "2 runs that hung" in summary(reports)
+
+
+def test_the_stories_of_runs_in_which_something_is_wrong_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "driver", lambda name: Driver())
+    part("some", range(3), 4, storm=True, kept=tmp_path / "kept")
+    (story,) = (tmp_path / "kept").iterdir()
+    assert story.name == "some-1.txt"
+    first, rest = story.read_text().split("\n", 1)
+    assert first.endswith("(make hands EDITOR=files SEED=1 STEPS=4 HANDS=--storm)")
+    assert "within 60 s never: an answer" in rest
