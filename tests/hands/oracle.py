@@ -25,6 +25,8 @@ class Problem:
     what: str
     count: int = 1
     """Characters where something was lost."""
+    token: str = ""
+    """What was lost."""
 
     def __str__(self) -> str:
         return f"{self.fault}: {self.what}"
@@ -206,10 +208,21 @@ class Oracle:
         gone = {token: max(0, lost - file.parts[token]) for token, lost in gone.items()}
         gone = {token: lost for token, lost in gone.items() if not _was_begun(token[:lost], done)}
         problems += [
-            Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
+            Problem("lost", f"{lost} of {token} in {name}", lost, token)
+            for token, lost in gone.items()
+            if lost
         ]
         problems += self._answers(name, deeds, file.taken | file.rejected | removed, text)
         return problems
+
+    def was_written_over(self, name: str, token: str, text: str | None) -> bool:
+        """Whether a tool of the agent's has written over the token, not knowing of it because it was saved in that moment, and it is in `text`
+        again, which the file says after everything was rejected."""
+        path = str(self._folder / name)
+        tools = [deed for deed in self.deeds() if deed.verb in ("put", "run") and deed.path == path]
+        return token in tokens(text) and any(
+            token not in tokens(deed.before) | tokens(deed.after) for deed in tools
+        )
 
     def _answers(
         self, name: str, deeds: Iterable[Deed], accounted: set[str], text: str | None

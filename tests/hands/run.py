@@ -211,7 +211,14 @@ class _Run:
             problems += self.read_otherwise(name, shown)
         problems += self.wrong_authors()
         problems += self.not_brought_back()
-        return problems
+        return [problem for problem in problems if not self.is_brought_back(problem)]
+
+    def is_brought_back(self, problem: Problem) -> bool:
+        return problem.fault == "lost" and any(
+            problem.what.endswith(f" in {name}")
+            and self.oracle.was_written_over(name, problem.token, self.text(name))
+            for name in self.plan.files
+        )
 
     def read_otherwise(self, name: str, shown: str | None) -> list[Problem]:
         """What the agent was shown in the end, beside what the person sees."""

@@ -216,3 +216,18 @@ def test_what_the_person_brings_back_while_the_agent_makes_it_again_is_there_twi
     did(oracle, tmp_path)
     did(oracle, tmp_path, before="l1x\nu2x\n", after="l1x\nu2x\na3x\n\n")
     assert faults(oracle, "l1x\nu2x\na3x\na3x\n") == []
+
+
+def test_what_a_tool_wrote_over_without_knowing_it_must_come_back(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path, verb="put", before="l1x\n", after="l1x\na3x\n")
+    assert faults(oracle, "l1x\na3x\n") == [("lost", 3)]
+    assert oracle.was_written_over("a.txt", "u2x", "l1x\nu2x\n")
+    assert not oracle.was_written_over("a.txt", "u2x", "l1x\n"), "it does not"
+
+
+@pytest.mark.parametrize("changes", [{"verb": "change", "before": "l1x\n"}, {"verb": "put"}])
+def test_what_it_knew_or_wrote_through_the_client_is_no_excuse(
+    oracle: Oracle, tmp_path: Path, changes: dict[str, str]
+) -> None:
+    did(oracle, tmp_path, **changes)
+    assert not oracle.was_written_over("a.txt", "u2x", "l1x\nu2x\n")

@@ -4,6 +4,7 @@ disk next by themselves. Whatever they take is under review, or the conflict goe
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sidecar.journal.entry import Texts
 from sidecar.recovery.plan import Becomes, take_back
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import VSCODE, VSCODE_SAVING
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
@@ -66,3 +67,40 @@ def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=True)
+
+
+@pytest.mark.parametrize("saved", [True, False], ids=["saved", "thrown away"])
+@pytest.mark.parametrize("seconds", [0.02, 0.1])
+@pytest.mark.parametrize("later", [0.0, 0.3])
+def test_an_agents_tool_writes_over_all_of_it_in_the_moment_in_which_it_is_saved(
+    tmp_path: Path, saved: bool, seconds: float, later: float
+) -> None:
+    """Or the user takes the file as it is while we wait for the editor to do so. Nobody ever finds what was saved on the disk."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        await asyncio.sleep(1)
+        editor.types("a.txt", "u", at=0)
+        if saved:
+            editor.saves("a.txt")
+        turn.says("edit", "a.txt")
+        await asyncio.sleep(1.5 * seconds)  # between the bytes and didSave
+        turn.puts("a.txt", "AGENT\n")
+        read = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(later)
+        turn.says("edit", "a.txt", status="completed")
+        if saved:
+            editor.sees_on_disk("a.txt")
+        else:
+            editor.model.reload(editor.uri("a.txt"))
+        await read
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        before = "u" + BASE if saved else BASE
+        assert editor.text("a.txt") == "AGENT\n"
+        assert "AGENT" in "".join(new for _, _, new in listed(bench))
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert editor.text("a.txt") == before
+
+    play(tmp_path, replace(VSCODE_SAVING, save_takes=seconds), script, before=opened, after=after)

@@ -191,10 +191,11 @@ class Behind:
         since: Stat | None = None,
         emptied: bool = False,
         saved: str | None = None,
+        was_told: bool = False,
     ) -> Seen | None:
         """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
         and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
-        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that."""
+        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that. `was_told`: as in `Seen`."""
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
@@ -254,7 +255,7 @@ class Behind:
             begun = await self._entering.begin_legs(path, before, legs)
         if begun is None:
             return None
-        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file)
+        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -409,6 +410,8 @@ class Behind:
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
             self._entering.enter_in_file(tracked, seen)
+        elif tracked is first and together and not tracked.apart and disk and tracked.history.had(disk):
+            self._entering.enter_instead(tracked, seen, disk)
         elif tracked is not first and disk is not None and _opened_with(tracked, seen.start, disk):
             self._entering.enter_reopened(tracked, seen)
         for leg in seen.legs:

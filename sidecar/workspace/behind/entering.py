@@ -17,7 +17,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.behind.legs import Leg, Seen, changes_of, raw_before, without
+from sidecar.workspace.behind.legs import Leg, Seen, as_one, changes_of, raw_before, without
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
@@ -155,6 +155,17 @@ class Entering:
         texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
         self.enter(tracked, seen.review, texts[0], legs, changes)
+
+    def enter_instead(self, tracked: Tracked, seen: Seen, disk: str) -> None:
+        """The editor has taken `disk` (compared form) in the place of all that the document said, with which the change does not go together. What
+        was saved then, the change's author wrote over; what was not, the user has thrown away."""
+        now = Normal(seen.review.text)
+        is_told_now = tracked.saves > seen.saves and str(tracked.text_at_save) == now.raw
+        if not (seen.was_told or is_told_now):
+            self.enter_reopened(tracked, seen)
+            return
+        changes = now.changes_in_raw(diff(now.text, disk))
+        self.enter(tracked, seen.review, now.raw, [as_one(seen.legs)], [changes])
 
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
         """The document was closed while its change was journalled: it is one of the file."""

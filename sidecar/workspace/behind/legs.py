@@ -67,6 +67,8 @@ class Seen:
     """What the file said right before the change (compared form), if somebody had saved that on top of `start` and the change's author had not read it."""
     file: Noted | None = None
     """What the file said before the change, and what was under review there, if the document said something else."""
+    was_told: bool = False
+    """A save of what the mirror said then was told, and nobody saw its bytes: somebody has written over them."""
 
     @property
     def last(self) -> Leg:

@@ -314,6 +314,7 @@ class Reconciler:
                 if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
                     return
         emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
+        was_told = tracked.history.is_told
         self._emptied.discard(tracked.document.uri)
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
@@ -342,7 +343,15 @@ class Reconciler:
         if behind is not None:
             saved = None if written_over is None else written_over.saved
             seen = await behind.seen(
-                tracked, path, base, on_disk.text, at, since=since, emptied=emptied, saved=saved
+                tracked,
+                path,
+                base,
+                on_disk.text,
+                at,
+                since=since,
+                emptied=emptied,
+                saved=saved,
+                was_told=was_told,
             )
         start = base
         if emptied:
