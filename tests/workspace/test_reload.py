@@ -256,3 +256,40 @@ def test_what_an_agents_tool_writes_then_is_listed(
         assert editor.text("a.txt") == typed + BASE
 
     play_turn(tmp_path, habits, script, before=before, after=after)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("seconds", [0.05, 0.3])
+@pytest.mark.parametrize("later", [0.0, 0.05])
+def test_an_editor_that_takes_a_file_that_somebody_wrote_on_while_it_is_looked_at(
+    tmp_path: Path, habits: Habits, seconds: float, later: float
+) -> None:
+    """It takes both at once: what an agent's tool wrote, which is being brought in, and what somebody else wrote then."""
+    file, changed = tmp_path / "a.txt", BASE.replace("four\nfive\n", "AGENT\n")
+    file.write_text(BASE)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+
+    async def others(editor: FakeEditor) -> None:
+        await asyncio.sleep(seconds)
+        file.write_text("others\n" + changed)
+        await asyncio.sleep(later)
+        editor.model.reload(editor.uri("a.txt"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        await asyncio.sleep(1)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", changed)
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.gather(others(editor), turn.bench.read("a.txt"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "others\n" + changed
+        assert ("a.txt", "four\nfive", "AGENT") in listed(bench)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == "others\n" + BASE
+
+    play_turn(tmp_path, habits, script, before=before, after=after)

@@ -103,6 +103,8 @@ class Behind:
         """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
         self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
         """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
+        self._seen: dict[DocumentUri, Seen] = {}
+        """Changes of files that are being brought into their open documents."""
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
         self.making: set[DocumentUri] = set()
@@ -181,6 +183,28 @@ class Behind:
         return before if whose is None else self._evidence.had_read.base(*whose, uri, before, disk)
 
     async def seen(
+        self,
+        tracked: Tracked,
+        path: str,
+        before: str | None,
+        disk: str | None,
+        at: int,
+        *,
+        since: Stat | None = None,
+        emptied: bool = False,
+        saved: str | None = None,
+        was_told: bool = False,
+    ) -> Seen | None:
+        """The change that led to it; until `settle`, a document that is opened again begins with that. The parameters are those of `_see`."""
+        async with self._entering.one_at_a_time(tracked.document.uri):
+            seen = await self._see(
+                tracked, path, before, disk, at, since=since, emptied=emptied, saved=saved, was_told=was_told
+            )
+            if seen is not None:
+                self._seen[tracked.document.uri] = seen
+            return seen
+
+    async def _see(
         self,
         tracked: Tracked,
         path: str,
@@ -338,7 +362,7 @@ class Behind:
             save = tracked.history.saved_before(text)
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
             self._passing[uri] = before, [*texts[:-1], *under]
-            seen = await self.seen(tracked, path, before, text, at)
+            seen = await self._see(tracked, path, before, text, at)
             if seen is None:
                 return
             taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
@@ -388,6 +412,8 @@ class Behind:
             with anyio.move_on_after(SETTLE_SECONDS):
                 await again.observed.wait()
             tracked, writes = again, 0
+        if self._seen.get(uri) is seen:
+            del self._seen[uri]
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         # A save on top of the change leaves of it what the document says.
@@ -395,7 +421,9 @@ class Behind:
         is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
         together = is_there and tracked.stat is not None
         state: EntryState = "done"
-        if tracked.closed and (seen.changes is not None or was_closed):
+        if seen.counted:
+            pass
+        elif tracked.closed and (seen.changes is not None or was_closed):
             self._entering.enter_closed(uri, seen)
         elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
             # The next look begins where this one did
@@ -443,6 +471,9 @@ class Behind:
             before = None if then.text is None else normal(then.text)
             if self._is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
                 return
+            seen, begun = self._seen.get(uri), list[Leg]()
+            if seen is not None and self._is_same(seen.legs[-1].after, before):
+                begun = list(seen.legs)
             if not has(before or "", tracked.text(), [disk]):
                 return  # it was opened with an older text; the reconciler brings the two together
             start = await self._known.at_start(uri, path)
@@ -455,7 +486,10 @@ class Behind:
             if gone is not None and not before and gone.old_text is not None:
                 before = normal(gone.old_text)
             tracked.counted = tracked.kept(disk)
-            for leg in await self._entering.begin_legs(path, before, legs) or ():
+            legs = await self._entering.begin_legs(path, before, legs) or []
+            if seen is not None and begun and legs:
+                before, legs, seen.counted = seen.start, [*begun, *legs], True
+            for leg in legs:
                 if leg.part is not None and leg.author is not None:
                     self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
                     await self._recorder.finish(leg.author, "done")

@@ -69,6 +69,8 @@ class Seen:
     """What the file said before the change, and what was under review there, if the document said something else."""
     was_told: bool = False
     """A save of what the mirror said then was told, and nobody saw its bytes: somebody has written over them."""
+    counted: bool = False
+    """The document was opened again meanwhile with what the file said after it, and all of it was counted then."""
 
     @property
     def last(self) -> Leg:
