@@ -113,6 +113,63 @@ def test_what_was_saved_while_it_asked_stays_though_it_sends_its_change_of_that_
     play(tmp_path, habits, script, before=opened, after=after, answer=lambda _: "y")
 
 
+@pytest.mark.parametrize("typed", ["", "typed\n"], ids=["", "after the user saved"])
+@every_editor
+def test_what_it_writes_on_top_of_what_it_sent_in_the_same_call_is_its_own(
+    tmp_path: Path, habits: Habits, typed: str
+) -> None:
+    """One of its lines is another one by then, and one is as it was."""
+    sent = typed + BASE.replace("one", "ONE A").replace("three", "thre3")
+    written = sent.replace("ONE A", "ONE B").replace("four", "FOUR")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if typed:
+            await saves(editor, "one", f"{typed}one")
+        turn.says("edit", "a.txt", call="w")
+        assert not isinstance(await turn.bench.read("a.txt", session=turn.session), Refusal)
+        assert not isinstance(await turn.bench.write("a.txt", sent, turn.session), Refusal)
+        tick()
+        turn.puts("a.txt", written)
+        tick()
+        turn.says("edit", "a.txt", call="w", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()
+        assert not bench.workspace.conflicts.rows()
+        assert editor.text("a.txt") == written
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == typed + BASE
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("new", ["FIVE", "a line that is much longer than the user's"])
+@every_editor
+def test_what_it_sent_says_nothing_of_what_it_had_read(tmp_path: Path, habits: Habits, new: str) -> None:
+    """Its own line is in both: in what it sends, made in what the file says by then, and in what it made of its read."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "read", "a.txt", call="r")
+        turn.says("edit", "a.txt", call="w")
+        await saves(editor, "one", "typed\none")
+        sent = BASE.replace("one", "typed\none").replace("five", new)
+        assert not isinstance(await turn.bench.write("a.txt", sent, turn.session), Refusal)
+        tick()
+        turn.puts("a.txt", BASE.replace("five", new))
+        tick()
+        turn.says("edit", "a.txt", call="w", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()
+        assert editor.text("a.txt") == BASE.replace("one", "typed\none").replace("five", new)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE.replace("one", "typed\none")
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
 async def reads_and_writes(turn: Turn, editor: FakeEditor) -> None:
     await calls(turn, "read", "a.txt", call="r")
     await saves(editor, "one", "typed\none")

@@ -78,6 +78,7 @@ class Behind:
         self._state = state
         self._editor = editor
         self._recorder = recorder
+        recorder.in_editor = evidence.had_read.sent
         self._evidence = evidence
         self._files = files
         self.accounts = Accounts()

@@ -4,13 +4,16 @@ An agent reads a file, works, and writes the whole of it. What somebody saved in
 the file no longer says it. Which text it had read is found as for a write that comes through us (core/writes.py), among those that the disk
 held since the agent's turn began, since it last announced that it reads this file, or since it last wrote it. A write through us counts
 from the next tool call on: in the same call, the agent may write the file on the disk, too, and make that from what it had read before
-(Kilo reads, asks, sends the new text of what the file says by then, and writes that of what it said).
+(Kilo reads, asks, sends the new text of what the file says by then, and writes that of what it said). Its own lines say nothing of what
+it had read, so in the place of what it wrote through us, what that was made in is one of the texts.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
+from sidecar.core.normal import normal, says
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import base_of
 from sidecar.workspace.state.sessions import Session
@@ -18,6 +21,8 @@ from sidecar.workspace.state.state import State
 
 MAX_FILES = 1024
 """Files of one turn of which it is known when they were read or written last: the newest. Of others the whole turn counts."""
+MAX_SENT = 64
+"""Documents of one turn of which it is known what they said before the agent's own edits: the newest."""
 MAX_CALLS = 1024
 """Tool calls of one turn of which it is known when they began: the newest."""
 
@@ -35,6 +40,8 @@ class HadRead:
         """By session: the same of calls which may change files."""
         self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
         """By session: since when it knows what these files say."""
+        self._sent: dict[str, OrderedDict[DocumentUri, tuple[Text, Text]]] = {}
+        """By session: what documents said (raw) before its edits through us, with nobody else's in between, and after them."""
         self._listened = (0, 0)
 
     def listening(self) -> None:
@@ -69,6 +76,16 @@ class HadRead:
         """It has written what the disk says now."""
         self._knows_since(session_id, uri, self._state.documents.disk.moment())
 
+    def sent(self, session_id: str, uri: DocumentUri, before: Text, after: Text) -> None:
+        """Its edit through us led an open document from one text to the other (raw)."""
+        if session_id not in self._began:
+            return
+        sent = self._sent.setdefault(session_id, OrderedDict())
+        first, last = sent.pop(uri, (before, before))
+        sent[uri] = first if last == before else before, after
+        if len(sent) > MAX_SENT:
+            sent.popitem(last=False)
+
     def gone(self, uri: DocumentUri) -> None:
         """There is no file any more: what comes in its place is not made of what it said."""
         self._state.documents.disk.gone(uri)
@@ -93,14 +110,26 @@ class HadRead:
         state, moment = self._state, self._state.documents.disk.moment()
         known = self._knows.get(session.id)
         since = began if known is None else known.get(uri, began)
-        own = state.beliefs.own(session.id, uri, moment)
-        if own is not None and call is not None and own.done > self._act_began(session.id, call):
-            own = None
+        own, of_others = state.beliefs.own(session.id, uri, moment), before
+        in_this_call = own is not None and call is not None and own.done > self._act_began(session.id, call)
+        if in_this_call:
+            own, of_others = None, self._sent_over(session.id, uri, before)
         texts = [text for text in state.documents.disk.between(uri, since, moment, own) if text != disk]
         if before not in texts[1:]:
             return before
-        base = base_of(state.beliefs.candidates(session.id, uri, texts, moment), before, disk)
-        return str(base) if base in texts[: texts.index(before)] else before
+        newest = texts.index(before)
+        texts[newest] = of_others
+        candidates = state.beliefs.candidates(session.id, uri, texts, moment)
+        if in_this_call:
+            candidates = [one for one in candidates if not one.is_certain]
+        base = str(base_of(candidates, of_others, disk))
+        return base if base in texts[:newest] and base != of_others else before
+
+    def _sent_over(self, session_id: str, uri: DocumentUri, text: str) -> str:
+        """What the document said before the session's edits that led to `text`; `text` where others had a part in that, too. Compared form."""
+        sent = self._sent.get(session_id)
+        first, last = (None, None) if sent is None else sent.get(uri, (None, None))
+        return text if last is None or not says(last, text) else normal(str(first))
 
     def _act_began(self, session_id: str, call: str) -> int:
         acts = self._acts.get(session_id)
@@ -110,5 +139,6 @@ class HadRead:
         self._began.pop(session_id, None)
         self._knows.pop(session_id, None)
         self._acts.pop(session_id, None)
+        self._sent.pop(session_id, None)
         for key in [key for key in self._calls if key[0] == session_id]:
             del self._calls[key]

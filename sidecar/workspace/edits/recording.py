@@ -53,6 +53,10 @@ class Recorder:
         self._journal = journal
         self.on_disk: Callable[[Session, str, str | None], None] = lambda session, path, call: None
         """Told of each change that an agent made on the disk by itself, and of the tool call, where that is known."""
+        self.in_editor: Callable[[str, DocumentUri, Text, Text], None] = lambda session, uri, before, after: (
+            None
+        )
+        """Told of each edit of a session's that came into an open document, and of the texts before and after it."""
 
     async def begin(
         self,
@@ -173,6 +177,7 @@ class Recorder:
                 uri, *(counted[1] if counted is not None and as_counted else lines_changed(before, changes))
             )
             session.changed_at[uri] = first_line(before, changes)
+            self.in_editor(session.id, uri, before, after)
             self._state.ledgers.moved(reviewed)
 
         return applied
