@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -264,10 +263,18 @@ class Store:
 
     def gone(self, write: Recorded) -> list[Recorded]:
         """The writes of its file before it that were taken back after it was made, newest first. What was there before somebody removed it, and that stands,
-        was another file."""
-        older = (one for one in self.entries(Selection(paths=(write.path,))) if one.id < write.id)
-        since = takewhile(lambda one: one.agent not in TAKES_BACK and not one.has_removed, older)
-        return [one for one in since if one.path == write.path and one.state in ("undone", "rejected")]
+        was another file, unless the write after that began with it."""
+        found: list[Recorded] = []
+        newer = write
+        for one in self.entries(Selection(paths=(write.path,))):
+            if one.id >= write.id or one.path != write.path or one.state == "failed":
+                continue
+            if one.agent in TAKES_BACK or (one.has_removed and not newer.existed):
+                break
+            newer = one
+            if one.state in ("undone", "rejected"):
+                found.append(one)
+        return found
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
         """What those did, newest first."""

@@ -190,6 +190,30 @@ def test_what_is_taken_back_beneath_later_work_does_not_come_back_when_that_goes
 
 
 @pytest.mark.parametrize("extension", [True, False])
+def test_what_is_taken_back_does_not_come_back_with_a_file_that_was_removed_and_made_anew(
+    tmp_path: Path, extension: bool
+) -> None:
+    """Each agent made it anew where it was removed, so that each began with what it had said."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    works = commands(path, None, CHANGED, None, BASE.replace("two", "zwei"))
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        one, other = bench.session, await bench.another_session()
+        for session in (one, other, one, one):
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+        for session in (other, one):
+            assert not (await command_line.revert_beside(bench.workspace, "--session", session)).refused
+            editor.sees_on_disk("a.txt")
+            await asyncio.sleep(3)
+        assert path.read_text() == BASE
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
+@pytest.mark.parametrize("extension", [True, False])
 def test_what_is_unsaved_is_taken_back_in_the_editor_also_where_the_file_was_removed_before(
     tmp_path: Path, extension: bool
 ) -> None:
