@@ -76,12 +76,10 @@ def _newest(texts: Sequence[str | None], text: str) -> int | None:
 
 def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     """The hunks in `text` (raw), as the file's writes (oldest first) made them; None: none of them led to that text."""
-    last, like = led_to(writes, text), Normal(text)
-    if last is None:
-        writes = _brought_together(writes, like.text)
-        last = led_to(writes, text)
-    if last is None or expand(like.text, like.terminator) != text:
+    like, found = Normal(text), _made(writes, text)
+    if found is None or expand(like.text, like.terminator) != text:
         return None
+    writes, last = found
 
     def as_there(other: str) -> Text:
         return Text.of(expand(normal(other), like.terminator))
@@ -104,15 +102,18 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     return list(ledger.hunks)
 
 
-def _brought_together(writes: Sequence[Told], text: str) -> Sequence[Told]:
-    """The writes as an editor made them that came to say `text` (compared form) by bringing those of the file into what it had unsaved; as they are, where
-    none did."""
+def _made(writes: Sequence[Told], text: str) -> tuple[Sequence[Told], int] | None:
+    """The writes as they led to `text` (raw), and the number of the last that did: as the file's, or as an editor's that brought those of the file into
+    what it had unsaved. None: neither led there."""
+    last, compared = led_to(writes, text), normal(text)
+    if last is not None:
+        return writes, last
     for number, unsaved in reversed(list(enumerate(writes, 1))):
         beside = list(_beside(unsaved, writes[number:]))
         for many, write in enumerate(beside, 1):
-            if normal(write.after or "") == text:
-                return [*writes[:number], *beside[:many], *writes[number + many :]]
-    return writes
+            if normal(write.after or "") == compared:
+                return [*writes[:number], *beside[:many], *writes[number + many :]], number + many - 1
+    return None
 
 
 def _beside(unsaved: Told, later: Sequence[Told]) -> Iterator[Told]:
