@@ -54,12 +54,11 @@ def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
     """→ content of version 1, and where the files are that its diffs name."""
     told: list[Json] = []
     places: list[Json] = []
-    room = diffs.LONGEST_PATCH
+    patches = diffs.Told()
     for item in items:
         match item.get("type"):
             case "diff":
-                room -= len(diffs.patch_of(item))
-                told += diffs.told(item) if room >= 0 else ()
+                told += patches.of(item)
                 places += [{"path": path} for path in diffs.paths(item)]
             case "terminal":
                 told.append(displays.reference(item))

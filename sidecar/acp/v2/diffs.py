@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from sidecar.acp.v2.fields import object_of, objects, text_of
 from sidecar.core.json_types import Json
 
 LONGEST_PATCH = 64 * 1024
 """Code points, of all patches of one message. More take too much of the loop's time and are too long to look at."""
+MOST_LINES = 4000
+"""Likewise: each costs as much as a few dozen characters."""
 _MOST = 1000
 """Of the places in a patch, and of the files that one diff names."""
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
@@ -37,12 +40,23 @@ def patch_of(diff: Json) -> str:
     return (text_of(patch, "text") or "") if patch.get("format") == "git_patch" else ""
 
 
-def told(diff: Json) -> list[Json]:
-    """The diffs of version 1; none where nothing is known but paths."""
-    text = patch_of(diff)
-    if len(text) > LONGEST_PATCH:
-        return []
+class Told:
+    """The diffs of one message as those of version 1, as long as its patches are within bounds."""
+
+    def __init__(self) -> None:
+        self._code_points, self._lines = LONGEST_PATCH, MOST_LINES
+
+    def of(self, diff: Json) -> list[Json]:
+        """None where nothing is known but paths."""
+        text = patch_of(diff)
+        self._code_points -= len(text)
+        self._lines -= text.count("\n")
+        return _told(diff, text) if self._code_points >= 0 and self._lines >= 0 else []
+
+
+def _told(diff: Json, text: str) -> list[Json]:
     known = paths(diff)
+    said = _as_said(known)
     added = {
         path
         for change in objects(diff.get("changes"))[:_MOST]
@@ -50,7 +64,7 @@ def told(diff: Json) -> list[Json]:
     }
     found: list[Json] = []
     for section in _FILE.split(text):
-        path = _path_of(section, known)
+        path = known[0] if len(known) == 1 else _path_of(section, said)
         for old, new in _places(section) if path is not None else ():
             if len(found) == _MOST:
                 return found
@@ -65,16 +79,19 @@ def told(diff: Json) -> list[Json]:
     return found
 
 
-def _path_of(section: str, known: list[str]) -> str | None:
-    """Of which named file a section speaks. Git writes paths without their first slash, behind a/ and b/, or as they are."""
-    if len(known) == 1:
-        return known[0]
-    for line in (*_NEW.findall(section[:_HEAD]), *_OLD.findall(section[:_HEAD])):
-        said = line.strip().strip('"')
-        for path in known:
-            if said == path or (said[:2] in ("a/", "b/") and said[2:] == path.lstrip("/")):
-                return path
-    return None
+def _as_said(paths: list[str]) -> dict[str, str]:
+    """The paths by what patches call them. Git writes them without their first slash, behind a/ and b/, or as they are."""
+    found: dict[str, str] = {}
+    for path in paths:
+        for name in (path, "a/" + path.lstrip("/"), "b/" + path.lstrip("/")):
+            found.setdefault(name, path)
+    return found
+
+
+def _path_of(section: str, known: dict[str, str]) -> str | None:
+    """Of which named file a section speaks."""
+    names = chain(_NEW.finditer(section, 0, _HEAD), _OLD.finditer(section, 0, _HEAD))
+    return next((path for name in names if (path := known.get(name[1].strip().strip('"')))), None)
 
 
 _HEAD = 64 * 1024
@@ -86,16 +103,19 @@ def _places(section: str) -> Iterator[tuple[str, str]]:
     for body in _PLACE.split(section)[1:]:
         old: list[str] = []
         new: list[str] = []
+        removed, put_in, both = (old,), (new,), (old, new)
         last: tuple[list[str], ...] = ()
         for line in _LINES.findall(body):
-            if line.startswith("\\"):  # "No newline at end of file": of the line before
+            kind = line[0]
+            if kind == "\\":  # "No newline at end of file": of the line before
                 for side in last:
                     side[-1] = side[-1].removesuffix("\n")
                 continue
             # an empty line is an empty line of both, whose blank somebody has trimmed
-            last = {"-": (old,), "+": (new,), " ": (old, new), "\n": (old, new)}.get(line[0], ())
+            last = removed if kind == "-" else put_in if kind == "+" else both if kind in " \n" else ()
+            said = line if kind == "\n" else line[1:]
             for side in last:
-                side.append(line if line == "\n" else line[1:])
+                side.append(said)
         yield "".join(old), "".join(new)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,9 @@ def test_the_places_of_a_patch_are_the_changes(folder: Path, old: str, new: str)
     """Each old text, replaced by its new one where git says that it is, makes the new file of the old one."""
     text = patch(folder, old, new)
     change = {"operation": "modify", "path": "/w/a"}
-    told = diffs.told({"type": "diff", "changes": [change], "patch": {"format": "git_patch", "text": text}})
+    told = diffs.Told().of(
+        {"type": "diff", "changes": [change], "patch": {"format": "git_patch", "text": text}}
+    )
     lines = old.split("\n")
     starts = [
         (int(line), count != "0") for line, count in re.findall(r"^@@ -(\d+),?(\d*) ", text, re.MULTILINE)
@@ -78,18 +81,36 @@ def test_the_places_of_a_patch_are_the_changes(folder: Path, old: str, new: str)
 @pytest.mark.parametrize("named", ["/w/a", "b/w/a"])
 def test_which_file_a_patch_is_about(changes: list[Any], expected: list[Any], named: str) -> None:
     text = f"diff --git a/w/a b/w/a\n--- /dev/null\n+++ {named}\n@@ -0,0 +1 @@\n+x\n"
-    told = diffs.told({"changes": changes, "patch": {"format": "git_patch", "text": text}})
+    told = diffs.Told().of({"changes": changes, "patch": {"format": "git_patch", "text": text}})
     assert [(one["oldText"], one["newText"]) for one in told] == expected
     assert all(one["path"] == "/w/a" for one in told)
 
 
-def test_a_patch_that_is_too_long_is_told_by_its_files_only() -> None:
-    text = "diff --git /w/a /w/a\n@@ -1 +1 @@\n" + "+x\n" * diffs.LONGEST_PATCH
+@pytest.mark.parametrize("lines", ["+x\n" * (diffs.MOST_LINES + 1), f"+{'x' * diffs.LONGEST_PATCH}\n"])
+def test_a_patch_that_is_too_long_is_told_by_its_files_only(lines: str) -> None:
+    text = "diff --git /w/a /w/a\n@@ -1 +1 @@\n" + lines
     diff = {
         "changes": [{"operation": "modify", "path": "/w/a"}],
         "patch": {"format": "git_patch", "text": text},
     }
-    assert (diffs.told(diff), diffs.paths(diff)) == ([], ["/w/a"])
+    assert (diffs.Told().of(diff), diffs.paths(diff)) == ([], ["/w/a"])
+
+
+def test_a_patch_of_many_files_and_lines_is_read_in_linear_time() -> None:
+    """Compared with one in which the names mean nothing, as it says nothing else."""
+    changes = [{"operation": "modify", "path": f"/w/{n}"} for n in range(1000)]
+
+    def took(line: str) -> float:
+        text = "diff --git a b\n" + line * 3900
+        diff = {"changes": changes, "patch": {"format": "git_patch", "text": text}}
+        least = float("inf")
+        for _ in range(3):
+            began = time.thread_time()
+            assert diffs.Told().of(diff) == []
+            least = min(least, time.thread_time() - began)
+        return least
+
+    assert took("+++ x\n") < 20 * took("... x\n")
 
 
 PIECE = st.one_of(
