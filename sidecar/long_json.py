@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import sys
 from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.json_limits import VALUES, NotJson, Unusable, separators
-from sidecar.core.text_parts import TextParts
+from sidecar.core.text_parts import Parts, TextParts
 from sidecar.core.units import Encoding, units_of
 
 _SLICE = 256 * 1024
@@ -35,23 +37,30 @@ class LongJson:
     """`feed` it until its end, then read the `skeleton` and `put_back` the texts."""
 
     def __init__(
-        self, texts: int, longest: int | None = None, parts: Callable[[], TextParts] = TextParts
+        self,
+        texts: int,
+        longest: int | None = None,
+        parts: Callable[[], Parts] = TextParts,
+        *,
+        piece: int = sys.maxsize,
     ) -> None:
-        """`texts`: bytes of all of its long strings together, as UTF-8; `longest`: of any of them, as its parts are put together in one
-        step; `parts`: what puts the parts of one together."""
+        """`texts`: bytes of all of its long strings together, as UTF-8; `longest`: of any of them; `parts`: what puts the parts of one
+        together; `piece`: bytes that Python may keep for one of them in one piece, as that is copied in one step: a single emoji makes every
+        character of it take four."""
         self._most = texts
         self._longest = longest or texts
+        self._piece = piece
         self._parts = parts
         self._mark = secrets.token_hex(16)
         self._skeleton: list[bytes] = []
         self._size = 0
         self._values = 0
         self._strings = 0
-        self._texts: list[str] = []
+        self._texts: list[AnyText] = []
         self._bytes = 0
         self._began = 0
         """`_bytes` where the string began that is being read."""
-        self._open: TextParts | None = None
+        self._open: Parts | None = None
         """Of the string that is being read: what was decoded of it."""
         self._rest = b""
         """The end of the last piece: a part of something that must not be cut."""
@@ -147,6 +156,9 @@ class LongJson:
         if self._bytes > self._most or self._bytes - self._began > self._longest:
             most = self._most if self._bytes > self._most else self._longest
             self._wrong = Unusable(f"texts of more than {most} bytes")
+            return end
+        if self._open.in_one_piece(text) > self._piece:
+            self._wrong = Unusable(f"a text that takes more than {self._piece} bytes in memory")
             return end
         self._open.add(text)
         if not closed:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sidecar.acp.errors import Failure, invalid
+from sidecar.core.any_text import AnyText
 from sidecar.core.refusal import Kind
+from sidecar.core.text import Text
 from sidecar.core.uri import is_untitled
 
 READ = "fs/read_text_file"
@@ -33,7 +35,7 @@ class FileParams:
     path: str
     line: int | None = None
     limit: int | None = None
-    content: str | None = None
+    content: AnyText | None = None
 
 
 def parse(method: str, params: Mapping[str, object]) -> FileParams | Failure:
@@ -47,7 +49,7 @@ def parse(method: str, params: Mapping[str, object]) -> FileParams | Failure:
         return invalid(wrong)
     if method == WRITE:
         content = params.get("content")
-        if not isinstance(content, str):
+        if not isinstance(content, (str, Text)):
             return invalid("content must be a string", Kind.BAD_PARAMS)
         return FileParams("write", session_id, path, content=content)
     for name in ("line", "limit"):

@@ -366,7 +366,7 @@ class Incoming:
 
     async def _write(self, params: Params) -> Json | Failure:
         match params.take():
-            case _File(files.FileParams(content=str())) as file:
+            case _File(files.FileParams(access="write")) as file:
                 pass
             case _:
                 return errors.INTERNAL

@@ -12,8 +12,8 @@ class WireLimits:
     line: int = 64 * 1024 * 1024
     """Longest message. Agents send whole files and images in one line; no sensible message is longer."""
     texts: int = 10 * 1024 * 1024
-    """Of all long texts in one message, as UTF-8: what a file may have by default. To put the parts of such a text together takes up to
-    20 ms, which cannot be divided: one emoji makes it four times as large."""
+    """Of all long texts in one message, as UTF-8: what a file may have by default. And of any one of them as a string: to make that takes up
+    to 10 ms, which cannot be divided, and one emoji makes it four times as large. What is written need not be a string (long_lines.py)."""
     unfinished: int = 128
     """Unfinished messages before reading stops. Those that wait for a person do not count."""
     large: int = 8

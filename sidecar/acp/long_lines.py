@@ -1,10 +1,19 @@
-"""LongLine: a long line of an agent's wire, as the messages in it."""
+"""LongLine: a long line of an agent's wire, as the messages in it.
+
+What a write puts into a file may be a Text. All else that an agent says is handed on as strings, which must be short enough to be made in
+one step.
+"""
 
 from __future__ import annotations
 
+from typing import cast
+
+from sidecar.acp import files
 from sidecar.acp.messages import Message, by_head, decode, stand_in
 from sidecar.acp.noise import Noise
-from sidecar.core.json_limits import NotJson
+from sidecar.core.json_limits import NotJson, Unusable
+from sidecar.core.text import Text
+from sidecar.core.text_parts import NarrowParts, Parts, TextParts
 from sidecar.long_json import LongJson
 
 _HEAD = 1000
@@ -14,19 +23,44 @@ _HEAD = 1000
 class LongLine(LongJson):
     """`feed` it until its end, then take its `messages`."""
 
+    def __init__(self, texts: int) -> None:
+        """`texts`: bytes of all of its long strings together, as UTF-8."""
+        super().__init__(texts, parts=self._parts_of_text, piece=texts)
+
+    def _parts_of_text(self) -> Parts:
+        return NarrowParts() if _WRITE in self._skeleton[:_FIRST] else TextParts()
+
     def beginning(self, data: bytes) -> int:
         return max(0, data.find(b'{"jsonrpc"')) if not data.lstrip().startswith(b"{") else 0
 
     def messages(self, noise: Noise) -> list[Message]:
         """What the line says, as `messages.decode`."""
         if self.wrong is not None and not isinstance(self.wrong, NotJson):
-            skeleton = self.skeleton
-            noise.say(f"sent a message that has {self.wrong}", skeleton[:_HEAD])
-            told = by_head(skeleton, self.wrong)
-            return [] if told is None else [told]
+            return self._refused(self.wrong, noise)
         found = decode(self.skeleton, noise)
         if self.wrong is not None:
             return [stand_in(message, self.wrong) for message in found if "id" in message]
         for message in found:
             self.put_back(message)
+        written = [_written(message) for message in found]
+        if any(isinstance(text, Text) and not any(text is one for one in written) for text in self._texts):
+            return self._refused(Unusable("a long text that is not what a write puts into a file"), noise)
         return found
+
+    def _refused(self, why: Unusable, noise: Noise) -> list[Message]:
+        skeleton = self.skeleton
+        noise.say(f"sent a message that has {why}", skeleton[:_HEAD])
+        told = by_head(skeleton, why)
+        return [] if told is None else [told]
+
+
+def _written(message: Message) -> object:
+    """What a write puts into a file."""
+    params = message.get("params")
+    is_write = message.get("method") == files.WRITE and isinstance(params, dict)
+    return cast("Message", params).get("content") if is_write else None
+
+
+_WRITE = b'"%s"' % files.WRITE.encode()
+_FIRST = 40
+"""Pieces of the skeleton among which a write's method stands."""

@@ -6,7 +6,24 @@ take as much again as the text.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import Protocol
+
+from sidecar.core.any_text import AnyText
+from sidecar.core.chunks import divided, terminators
+from sidecar.core.narrow import FROM, Narrow, joined
+from sidecar.core.text import Text
+
+
+class Parts(Protocol):
+    def add(self, part: str) -> None: ...
+
+    def in_one_piece(self, part: str) -> int:
+        """Bytes that Python keeps in one piece once this is put behind it: what `add` may have to copy in one step."""
+        ...
+
+    def whole(self) -> AnyText: ...
 
 
 class TextParts:
@@ -21,8 +38,56 @@ class TextParts:
         text += part
         self._text = text
 
+    def in_one_piece(self, part: str) -> int:
+        width = max(_width(self._text), _width(part))
+        return (len(self._text) + len(part)) * width
+
+    def __len__(self) -> int:
+        """Code points."""
+        return len(self._text)
+
     def whole(self) -> str:
         return self._text
+
+
+class NarrowParts:
+    """The same, where the whole may be a Text (any_text.py): what would take much more memory as a string is at no time a long one."""
+
+    __slots__ = ("_chunks", "_is_wide", "_lines", "_parts")
+
+    def __init__(self) -> None:
+        self._parts = TextParts()
+        """What is not in `_chunks`."""
+        self._chunks = Narrow()
+        self._lines: list[int] = []
+        self._is_wide = False
+
+    def add(self, part: str) -> None:
+        self._is_wide = self._is_wide or _width(part) > 1
+        self._parts.add(part)
+        if self._chunks or len(self._parts) >= FROM:
+            self._divide()
+
+    def _divide(self) -> None:
+        """All that is there: a first half of a line end waits for the second one."""
+        text, self._parts = self._parts.whole(), TextParts()
+        end = len(text) - text.endswith("\r")
+        pieces = [*divided(text, 0, end)] if end else []
+        self._chunks[len(self._chunks) :] = pieces
+        self._lines += map(terminators, pieces)
+        self._parts.add(text[end:])
+
+    def in_one_piece(self, part: str) -> int:
+        return 0
+
+    def whole(self) -> AnyText:
+        if not self._chunks:
+            return self._parts.whole()
+        if rest := self._parts.whole():
+            self._chunks[len(self._chunks) :] = [rest]
+            self._lines.append(terminators(rest))
+            self._parts = TextParts()
+        return Text(self._chunks, self._lines) if self._is_wide else joined(self._chunks)
 
 
 class TextAgain(TextParts):
@@ -53,6 +118,19 @@ class TextAgain(TextParts):
             return super().whole()
         found = next((text for text in self._known if len(text) == self._reached), self._known[0])
         return found[: self._reached]
+
+
+def _width(text: str) -> int:
+    """Bytes for each character."""
+    if not text or text.isascii():
+        return 1
+    if len(text) >= _LONG:  # at once, while what Python keeps beside the characters does not count
+        return sys.getsizeof(text) // len(text)
+    most = max(text)
+    return 1 if most <= "\xff" else 2 if most <= "\uffff" else 4
+
+
+_LONG = 128
 
 
 def _warm_up() -> None:

@@ -96,7 +96,7 @@ class FileRequests:
         guest = self._guest(parsed.session_id)
         if guest is None:
             return _said(errors.invalid("there is no such session", Kind.UNKNOWN_SESSION))
-        if parsed.content is not None:
+        if isinstance(parsed.content, str):
             return self._served(guest.write(parsed.path, parsed.content), parsed.path)
         return self._served(guest.read(parsed.path, parsed.line, parsed.limit), parsed.path)
 

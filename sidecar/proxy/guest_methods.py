@@ -175,7 +175,7 @@ class GuestMethods:
 
     async def _write(self, session: Session, params: Mapping[str, Any]) -> object:
         wanted = files.parse(files.WRITE, {**params, "sessionId": ""})
-        if isinstance(wanted, Failure) or wanted.content is None:
+        if isinstance(wanted, Failure) or not isinstance(wanted.content, str):
             words = wanted.message if isinstance(wanted, Failure) else "content must be a string"
             return _refused(Refusal(Kind.BAD_PARAMS, words))
         size = self._held.take(wanted.content)

@@ -15,6 +15,7 @@ from sidecar.acp.long_lines import LongLine
 from sidecar.acp.messages import Message
 from sidecar.acp.noise import Noise
 from sidecar.core.json_limits import NotJson, Unusable
+from sidecar.core.text import Text
 from sidecar.long_json import SKELETON
 
 MOST = 100_000
@@ -75,6 +76,45 @@ def test_texts_are_counted_in_bytes(text: str) -> None:
     for times in (MOST // one, MOST // one + 1):
         (message,) = read(f'{{"id":3,"method":"x","params":["{text * times}"]}}'.encode())
         assert isinstance(message["params"], Unusable) == (times * one > MOST)
+
+
+def of(method: str, **params: str) -> bytes:
+    message = {"jsonrpc": "2.0", "id": 3, "method": method, "params": params}
+    return json.dumps(message, ensure_ascii=False).encode()
+
+
+WIDE = "x" * MOST + "\U0001f600"
+
+
+@pytest.fixture
+def long_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidecar.core.text_parts.FROM", 2000)
+
+
+@pytest.mark.usefixtures("long_soon")
+def test_what_is_written_is_a_text_where_a_string_takes_more() -> None:
+    for content, kind in ((WIDE, Text), ("x" * MOST, str)):
+        (message,) = read(of("fs/write_text_file", content=content), texts=2 * MOST)
+        assert isinstance(message["params"]["content"], kind)
+        assert message["params"]["content"] == content
+
+
+@pytest.mark.usefixtures("long_soon")
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        (of("x", t=WIDE), 3),
+        (of("x", m="fs/write_text_file", t=WIDE), 3),
+        (of("fs/write_text_file", path=WIDE), 3),
+        (of("fs/write_text_file", path=WIDE, content=WIDE), 3),
+        (b'{"method":"fs/write_text_file","params":{"content":"x"},"id":"' + WIDE.encode() + b'"}', None),
+    ],
+)
+def test_any_other_text_has_a_bound_in_memory(line: bytes, number: int | None) -> None:
+    """To make it one string, all of it is copied in one step: a single emoji makes that four times as much."""
+    found = read(line, texts=2 * len(WIDE) + 3)
+    assert [message.get("id") for message in found] == ([] if number is None else [number])
+    assert all(isinstance(message["params"], Unusable) for message in found)
 
 
 LONG = b"x" * 3000

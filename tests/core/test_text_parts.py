@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.text_parts import TextAgain, TextParts
+from sidecar.core.narrow import FROM
+from sidecar.core.text import Text
+from sidecar.core.text_parts import NarrowParts, TextAgain, TextParts
 
 PART = st.text(st.sampled_from("aé中\U0001f600\ud800\udc00\r\n"), max_size=300)
 
@@ -68,3 +71,52 @@ def test_what_is_there_already_is_not_made_again(more: str) -> None:
     assert found == known + more
     assert (found is known) == (not more)
     assert (peak < 100_000) == (not more)
+
+
+@pytest.mark.parametrize("long", [4, 60])
+@given(st.data())
+def test_narrow_parts_say_what_their_parts_say(long: int, data: st.DataObject) -> None:
+    """Where a text is long from `long` characters on, so that it is divided; a line end is never."""
+    parts = data.draw(st.lists(PART))
+    text = NarrowParts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sidecar.core.text_parts.FROM", long)
+        for part in parts:
+            text.add(part)
+        whole, joined = text.whole(), "".join(parts)
+    assert whole == joined
+    if isinstance(whole, Text):
+        again = Text(joined)
+        assert (whole.line_count, len(whole)) == (again.line_count, len(again))
+        assert all(chunk for chunk in whole.chunks)
+        assert not any(a.endswith("\r") and b.startswith("\n") for a, b in itertools.pairwise(whole.chunks))
+
+
+@pytest.mark.parametrize("wide", [0, 20, 39, 40])
+def test_narrow_parts_are_never_a_long_string(wide: int) -> None:
+    """`wide`: how many of 40 parts have no emoji before the others have."""
+    text, size = NarrowParts(), 0
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            part = (PLAIN if number < wide else EMOJI) * 5
+            text.add(part[:1] + part[1:])
+            size += len(part.encode())
+        whole = text.whole()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(whole, str) == (wide == 40)
+    assert peak < (2.2 if wide == 40 else 1.5) * size + 4 * FROM, f"{peak} bytes for {size}"
+
+
+@pytest.mark.parametrize(
+    ("parts", "bytes_"),
+    [(["x" * 200, "x"], 201), (["é" * 200, "x"], 201), (["x" * 200, "é"], 201), (["x", "\u2014"], 4), (["x" * 200, "\U0001f600"], 804)],
+)  # fmt: skip
+def test_what_a_part_would_make_of_a_text_is_told_before(parts: list[str], bytes_: int) -> None:
+    text = TextParts()
+    for part in parts[:-1]:
+        text.add(part)
+    assert text.in_one_piece(parts[-1]) == bytes_
+    assert NarrowParts().in_one_piece(parts[-1]) == 0

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from sidecar.acp.limits import WireLimits
+from sidecar.acp.v2.diffs import MOST_LINES
 from tests.gates.loop_bound import bound, least
 from tests.gates.product import Product, a_product
 from tests.gates.size import size
@@ -34,6 +36,7 @@ OPEN = "é\r\n" * 1_000_000
 """What a file in the editor says."""
 FILE = 10
 """MiB: larger texts are refused (acp/limits.py)."""
+TEXTS = WireLimits().texts
 QUOTED = {
     "ascii": "x",
     "code": "    return value\\n",
@@ -75,6 +78,10 @@ def messages(folder: str, bytes_: int) -> Mapping[str, Callable[[], bytes]]:
         found[f"update: {name}"] = lambda text=text, times=times: update % f'"{text * times}"'
     found |= {
         "write: an emoji at the end": lambda: write % last,
+        "write: half of it emoji": lambda: write % ("x" * (room // 2) + "\U0001f600" * (room // 8)),
+        # what Python keeps in as many bytes as a message's texts may have
+        "update: an emoji behind 2.5 MiB": lambda: update % f'"{"x" * min(room, TEXTS // 4 - 9)}\U0001f600"',
+        "update: a dash behind 5 MiB": lambda: update % f'"{"x" * min(room, TEXTS // 2 - 9)}—"',
         "update: an emoji at the end": lambda: update % f'"{last}"',
         "a diff of an open file": lambda: diff % ("é\\r\\n" * (room // 6)),
         "a title": lambda: call % ('"title":"' + "\u202e" * (room // 3) + '"'),
@@ -109,9 +116,11 @@ def messages_of_two(folder: str, bytes_: int) -> Mapping[str, Callable[[], bytes
     def call(content: str) -> str:
         return told("tool_call_update", f'"toolCallId":"c1","kind":"edit","content":[{content}]')
 
-    def diff(patch: str) -> str:
-        change = f'{{"operation":"modify","path":"{folder}/open.txt"}}'
-        return f'{{"type":"diff","changes":[{change}],"patch":{{"format":"git_patch","text":"diff --git /x /x\\n{patch}"}}}}'
+    def diff(patch: str, files: int = 1) -> str:
+        """`files`: that it names."""
+        paths = (f"{folder}/open.txt", *(f"{folder}/{n}" for n in range(1, files)))
+        named = ",".join(f'{{"operation":"modify","path":"{path}"}}' for path in paths)
+        return f'{{"type":"diff","changes":[{named}],"patch":{{"format":"git_patch","text":"diff --git /x /x\\n{patch}"}}}}'
 
     changes = ",".join(
         f'{{"operation":"add","path":"{folder}/{n}"}}' for n in range(room // (len(folder) + 40))
@@ -124,8 +133,10 @@ def messages_of_two(folder: str, bytes_: int) -> Mapping[str, Callable[[], bytes
         ),
         "a message of pieces": lambda: told("agent_message", f'"messageId":"n","content":[{many(TEXT)}]'),
         "a large patch": lambda: call(diff(place + "-é\\n+é\\n" * (room // 10))),
-        "many patches": lambda: call(many(diff(place + "-é\\n+é\\n" * 2000))),
-        "places of a patch": lambda: call(diff((place + "+\\n") * 4000)),
+        "many patches": lambda: call(many(diff(place + "-é\\n+é\\n" * (LINES // 8)))),
+        "places of a patch": lambda: call(diff((place + "+\\n") * (LINES // 2))),
+        "lines of nothing": lambda: call(diff(place + "\\n" * LINES)),
+        "names in a patch": lambda: call(diff("+++ x\\n" * LINES, 1000) + "," + many(diff(place))),
         "changes": lambda: call(f'{{"type":"diff","changes":[{changes}]}}'),
         "a piece of content": lambda: told("tool_call_content_chunk", f'"toolCallId":"c2","content":{piece}'),
         "all output": lambda: told(
@@ -142,6 +153,8 @@ def messages_of_two(folder: str, bytes_: int) -> Mapping[str, Callable[[], bytes
 
 
 TEXT = '{"type":"text","text":"é"}'
+LINES = MOST_LINES - 5
+"""Of patches: as many as are looked at."""
 QUOTE, DOUBLE = '"xxxxxxxx",', '""'
 
 
