@@ -26,7 +26,7 @@ from sidecar.core.units import Encoding, units_of
 _SLICE = 256 * 1024
 """Bytes that are dealt with before others run: a few milliseconds."""
 _PARTS = 1000
-"""Strings, likewise."""
+"""Strings, or values, likewise."""
 SKELETON = 2 * 1024 * 1024
 """Bytes of a message beside its texts."""
 _TEXT = 1024
@@ -85,9 +85,10 @@ class LongJson:
         ended = self._open is None and not self._rest
         return b"".join(self._skeleton) + (b"" if ended else b'"')
 
-    def put_back(self, value: dict[str, Any]) -> None:
-        """Puts the texts where their marks stand in what was read from the skeleton."""
+    def put_back(self, value: dict[str, Any]) -> Generator[None]:
+        """Puts the texts where their marks stand in what was read from the skeleton. Others should run whenever it yields."""
         waiting: list[dict[str, Any] | list[Any]] = [value]
+        looked_at = 0
         while waiting:
             inside = waiting.pop()
             if isinstance(inside, dict):
@@ -98,6 +99,10 @@ class LongJson:
             else:
                 inside[:] = values = [self.meant(value) for value in inside]
             waiting += [value for value in values if isinstance(value, (dict, list))]
+            looked_at += 1 + len(values)
+            if looked_at > _PARTS:
+                looked_at = 0
+                yield
 
     def beginning(self, data: bytes) -> int:
         """Where in its first piece the line's value begins, if not at once."""

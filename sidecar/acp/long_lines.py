@@ -6,6 +6,7 @@ one step.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import cast
 
 from sidecar.acp import files
@@ -33,15 +34,16 @@ class LongLine(LongJson):
     def beginning(self, data: bytes) -> int:
         return max(0, data.find(b'{"jsonrpc"')) if not data.lstrip().startswith(b"{") else 0
 
-    def messages(self, noise: Noise) -> list[Message]:
-        """What the line says, as `messages.decode`."""
+    def messages(self, noise: Noise) -> Generator[None, None, list[Message]]:
+        """What the line says, as `messages.decode`. Others should run whenever it yields."""
         if self.wrong is not None and not isinstance(self.wrong, NotJson):
             return self._refused(self.wrong, noise)
         found = decode(self.skeleton, noise)
         if self.wrong is not None:
             return [stand_in(message, self.wrong) for message in found if "id" in message]
         for message in found:
-            self.put_back(message)
+            yield
+            yield from self.put_back(message)
         written = [_written(message) for message in found]
         if any(isinstance(text, Text) and not any(text is one for one in written) for text in self._texts):
             return self._refused(Unusable("a long text that is not what a write puts into a file"), noise)

@@ -16,8 +16,8 @@ import asyncio
 import functools
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, cast
+from collections.abc import Callable, Generator, Sequence
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from sidecar.acp.dialect import FIRST, Dialect
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
@@ -32,6 +32,7 @@ from sidecar.workspace.ports.aside import LARGE, aside
 log = logging.getLogger(__name__)
 
 RequestId: TypeAlias = int | str | None
+T = TypeVar("T")
 
 _CHUNK = 1024 * 1024
 """Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
@@ -408,8 +409,8 @@ class LineTransport:
         if end < 0:
             return
         if self._long is not None:
-            self._messages.extend(self._long.messages(self._noise))
-            self._long = None
+            long, self._long = self._long, None
+            self._messages.extend(await _in_steps(long.messages(self._noise)))
         else:
             self._lines.append(b"".join(self._partial))
         *lines, last = data[end + 1 :].split(b"\n")
@@ -419,8 +420,7 @@ class LineTransport:
     async def _take_in(self, long: LongLine) -> None:
         """What is there of a long line."""
         data, self._partial = b"".join(self._partial), []
-        for _ in long.feed(data):
-            await asyncio.sleep(0)
+        await _in_steps(long.feed(data))
 
     def _end(self, reason: str) -> None:
         if not self.ended.done():
@@ -510,6 +510,17 @@ class LineTransport:
                 raise
             log.exception("an answer could not be written as JSON")
             return encode({"jsonrpc": "2.0", "id": message.get("id"), "error": INTERNAL._asdict()})
+
+
+async def _in_steps(work: Generator[None, None, T]) -> T:
+    """What it returns. Others run before each step, and after the last one."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            return cast("T", done.value)
+        finally:
+            await asyncio.sleep(0)
 
 
 def _size(answer: Message) -> int:

@@ -313,7 +313,8 @@ class _Client:
                 raise Malformed(f"a line that has {long.wrong}")
             return {"id": int(begins[1]), "params": long.wrong}
         message = decode(long.skeleton)
-        long.put_back(message)
+        for _ in long.put_back(message):
+            await anyio.lowlevel.checkpoint()
         return message
 
     async def _more(self) -> bytes:

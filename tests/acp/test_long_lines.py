@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -28,7 +29,24 @@ def read(line: bytes, cuts: list[int] | None = None, texts: int = MOST) -> list[
     for start, end in itertools.pairwise(places):
         for _ in long.feed(line[start:end]):
             pass
-    return long.messages(NOISE)
+    return at_once(long.messages(NOISE))
+
+
+def at_once(steps: Generator[None, None, list[Message]]) -> list[Message]:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def test_others_run_while_many_texts_are_put_back() -> None:
+    """As many as there may be values: 45 ms of one message of agents of version 2."""
+    texts = ",".join(['{"t":"%s"}' % ("x" * 1100)] * 5000)
+    long = LongLine(1 << 30)
+    for _ in long.feed(b'{"jsonrpc":"2.0","method":"x","params":{"t":[' + texts.encode() + b"]}}"):
+        pass
+    assert sum(1 for _ in long.messages(NOISE)) > 5
 
 
 UNIT = st.sampled_from(

@@ -48,6 +48,8 @@ class Told:
 
     def of(self, diff: Json) -> list[Json]:
         """None where nothing is known but paths."""
+        if self._code_points < 0 or self._lines < 0:
+            return []
         text = patch_of(diff)
         self._code_points -= len(text)
         self._lines -= text.count("\n")
