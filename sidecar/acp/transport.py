@@ -214,8 +214,7 @@ class LineTransport:
                 continue
             if not self._heard:
                 self._heard.extend(self._translated(self._messages.popleft()))
-            message = self._checked(self._heard.popleft()) if self._heard else None
-            if message is not None:
+            elif (message := self._checked(self._heard.popleft())) is not None:
                 self._flush()
                 return message
             if self._loop.time() > until:
