@@ -32,6 +32,7 @@ FRAMES = """async ({ ops, every, perMessage, scroll, scrollMs }) => {
     window.postMessage({ type: 'ops', sessionId: 's', ops: ops.slice(at, at + perMessage) }, '*');
     await new Promise((done) => setTimeout(done, every));
   }
+  while (deltas.length === 0) await new Promise(requestAnimationFrame);
   on = false;
   deltas.sort((a, b) => a - b);
   const part = (share) => deltas[Math.min(deltas.length - 1, Math.floor(deltas.length * share))];

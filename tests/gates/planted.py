@@ -268,13 +268,19 @@ def folders_are_walked_by_calls() -> None:
 
 def characters_are_counted() -> None:
     """A budget of characters, as if each took one byte; and a string with an emoji waits as one."""
-    from sidecar.acp import incoming
+    from sidecar.acp import incoming, long_lines
     from sidecar.core import held
+    from sidecar.core.text_parts import TextParts
 
     class Characters:
         getsizeof = staticmethod(len)
 
+    class Strings(TextParts):
+        def in_one_piece(self, part: str) -> int:
+            return 0
+
     held.sys = Characters
+    long_lines.NarrowParts = Strings
     incoming.narrowed = lambda text: text
 
 

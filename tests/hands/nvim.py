@@ -48,6 +48,8 @@ class NeovimHands:
         self._mode = "normal"
         self._answer = "o"
         self._session: str | None = None
+        self._asked: list[str] = []
+        """When Neovim asked something, and in which mode: a key that comes then is the answer, and goes nowhere else."""
         self._lua = nvim.lua
 
     def begin(self, folder: Path) -> None:
@@ -58,6 +60,7 @@ class NeovimHands:
             self.command("sidecar.closeSession", {"sessionId": self._session})
         self._nvim.ex("silent! only! | silent! %bwipeout!")
         self._nvim.ex("messages clear")
+        self._asked.clear()
         self._session = self.command("sidecar.newSession", {"cwd": str(folder)})["sessionId"]
         self._mode = "normal"
 
@@ -94,6 +97,7 @@ class NeovimHands:
         def written() -> bool:
             mode = self._nvim.mode()
             if mode.startswith("r"):
+                self._asked.append(f"{time.monotonic():.3f} {mode}, to save")
                 self._nvim.raw_keys("n<F20>")
                 return False
             return not mode.endswith("!") and self._lua(f"return {taken}") > before
@@ -136,7 +140,8 @@ class NeovimHands:
         return self._nvim.command(name, argument)
 
     def said(self) -> str:
-        return f"{self._nvim.messages()}\n{self._nvim.server_log()}"
+        asked = "\n".join(["questions:", *self._asked])
+        return f"{asked}\n{self._nvim.messages()}\n{self._nvim.server_log()}"
 
     def _keys(self, keys: str) -> None:
         """Returns when they were taken in. Where Neovim asks before that what to do with a file that changed behind it, the person keeps what they have."""
@@ -159,6 +164,8 @@ class NeovimHands:
     def _answered(self) -> bool:
         """Whether it asks nothing. What to do with a changed file is answered with "OK" ("o"), and whether to write over one with "no"."""
         mode = self._nvim.mode()
+        if mode.startswith("r"):
+            self._asked.append(f"{time.monotonic():.3f} {mode}")
         if mode.startswith("r?"):
             self._nvim.raw_keys(f"{self._answer}<F20>")
             self._answer = "n" if self._answer == "o" else "o"
