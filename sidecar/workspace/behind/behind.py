@@ -12,6 +12,7 @@ whose.py says. Files that are not open: unopened.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 import anyio
@@ -183,29 +184,15 @@ class Behind:
         whose = self._evidence.whose(uri, path, at, at)
         return before if whose is None else self._evidence.had_read.base(*whose, uri, before, disk)
 
-    async def seen(
-        self,
-        tracked: Tracked,
-        path: str,
-        before: str | None,
-        disk: str | None,
-        at: int,
-        *,
-        since: Stat | None = None,
-        emptied: bool = False,
-        saved: str | None = None,
-        was_told: bool = False,
-    ) -> Seen | None:
-        """The change that led to it; until `settle`, a document that is opened again begins with that. The parameters are those of `_see`."""
-        async with self._entering.one_at_a_time(tracked.document.uri):
-            seen = await self._see(
-                tracked, path, before, disk, at, since=since, emptied=emptied, saved=saved, was_told=was_told
-            )
-            if seen is not None:
-                self._seen[tracked.document.uri] = seen
-            return seen
+    def one_at_a_time(self, tracked: Tracked) -> AbstractAsyncContextManager[None]:
+        """Within it a change of its file is looked for, and is known to whoever comes next."""
+        return self._entering.one_at_a_time(tracked.document.uri)
 
-    async def _see(
+    def brings_in(self, tracked: Tracked, seen: Seen) -> None:
+        """Until `settle`, a document that is opened again under this name begins with that change."""
+        self._seen[tracked.document.uri] = seen
+
+    async def seen(
         self,
         tracked: Tracked,
         path: str,
@@ -363,7 +350,7 @@ class Behind:
             save = tracked.history.saved_before(text)
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
             self._passing[uri] = before, [*texts[:-1], *under]
-            seen = await self._see(tracked, path, before, text, at)
+            seen = await self.seen(tracked, path, before, text, at)
             if seen is None:
                 return
             taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None

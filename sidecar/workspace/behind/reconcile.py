@@ -342,17 +342,20 @@ class Reconciler:
             written_over = None if base == before or before is None else WrittenOver(base, before)
         if behind is not None:
             saved = None if written_over is None else written_over.saved
-            seen = await behind.seen(
-                tracked,
-                path,
-                base,
-                on_disk.text,
-                at,
-                since=since,
-                emptied=emptied,
-                saved=saved,
-                was_told=was_told,
-            )
+            async with behind.one_at_a_time(tracked):
+                seen = await behind.seen(
+                    tracked,
+                    path,
+                    base,
+                    on_disk.text,
+                    at,
+                    since=since,
+                    emptied=emptied,
+                    saved=saved,
+                    was_told=was_told,
+                )
+                if seen is not None:
+                    behind.brings_in(tracked, seen)
         start = base
         if emptied:
             base = tracked.text()  # the editor had taken that from the disk
