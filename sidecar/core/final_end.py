@@ -19,6 +19,12 @@ def same_lines(one: str, other: str) -> bool:
     return one == other or one.removesuffix("\n") == other.removesuffix("\n")
 
 
+def ended_as(text: str, other: str) -> str:
+    """`text` with a final line end if `other` has one, and else without it (both in the compared form)."""
+    bare = text.removesuffix("\n")
+    return bare + "\n" if other.endswith("\n") else bare
+
+
 def keep_final_end(text: str, changes: ChangeSet) -> ChangeSet:
     """`changes` of the raw `text`, without their effect on its final line end. Call it once per change."""
     if not changes.edits or changes.edits[-1].end < len(text):

@@ -31,9 +31,16 @@ async def taken(
     return read
 
 
-def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("habits", "first"),
+    [(WELL_BEHAVED, BASE), (NEOVIM_OURS, BASE), (NEOVIM_OURS, BASE.removesuffix("\n"))],
+    ids=["", "neovim", "neovim, no final line end"],
+)
+def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(
+    tmp_path: Path, habits: Habits, first: str
+) -> None:
     """Its version is, by chance, the one that was meant: what was typed into it is gone with the reload, and comes back."""
-    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "a.txt").write_text(first)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
         changed = BASE.replace("five", "FIVE")
@@ -45,7 +52,7 @@ def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: 
         await asyncio.sleep(5)
         assert editor.text("a.txt") == changed.replace("two", "typed\ntwo")
 
-    editor = play(tmp_path, WELL_BEHAVED, case, arrives_after=0.4)
+    editor = play(tmp_path, habits, case, arrives_after=0.4)
     assert [label for label, _ in editor.sent] == ["Changed on disk, taken back"]
 
 
@@ -291,5 +298,44 @@ def test_an_editor_that_takes_a_file_that_somebody_wrote_on_while_it_is_looked_a
         assert ("a.txt", "four\nfive", "AGENT") in listed(bench)
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == "others\n" + BASE
+
+    play_turn(tmp_path, habits, script, before=before, after=after)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("ended", [True, False], ids=["", "no final line end"])
+@pytest.mark.parametrize("typed", ["", "u\n"], ids=["clean", "unsaved"])
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 0.55, 0.7, 1.5, 3.0])
+def test_an_agents_write_after_its_change_of_the_disk_was_taken(
+    tmp_path: Path, habits: Habits, ended: bool, typed: str, seconds: float
+) -> None:
+    """Whichever of the two is entered first, both are listed. A save of the user's gave the file its final line end, which the document has only when it is opened again."""
+    file, changed = tmp_path / "a.txt", BASE.replace("five", "FIVE")
+    file.write_text(BASE if ended else BASE.removesuffix("\n"))
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "S", at=0)
+        assert editor.saves("a.txt")
+        editor.types("a.txt", typed, at=0)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", "S" + changed)
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(seconds)
+        text = str(await turn.bench.read("a.txt"))
+        assert "FIVE" in text
+        assert await turn.bench.write("a.txt", text.replace("three", "THREE"))
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt").rstrip("\n") == (typed + "S" + changed.replace("three", "THREE")).rstrip(
+            "\n"
+        )
+        assert listed(bench) == [("a.txt", "three", "THREE"), ("a.txt", "five", "FIVE")]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt").rstrip("\n") == (typed + "S" + BASE).rstrip("\n")
 
     play_turn(tmp_path, habits, script, before=before, after=after)

@@ -12,7 +12,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.final_end import same_lines
+from sidecar.core.final_end import ended_as
 from sidecar.core.inflight import Phase
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
@@ -78,10 +78,15 @@ class Reloader:
                     lambda: followed.watch is not None or (last is not None and document.version >= last),
                 )
                 again, opened = followed.tracked, followed.watch
-                if opened is not None and not self._opened_with(again, disk):
-                    await self._took_another(again, before, now, edits, opened.text_at(answer.version))
-                    return True
                 if opened is not None:
+                    said = normal(str(again.opened_with or ""))
+                    if (
+                        self._editor.capabilities.keeps_lines
+                    ):  # it decides anew whether there is a final line end
+                        disk, wanted = ended_as(disk, said), ended_as(wanted, said)
+                    if said != disk:
+                        await self._took_another(again, before, now, edits, opened.text_at(answer.version))
+                        return True
                     await again.becomes(wanted, MIRROR_SECONDS)
             if opened is not None:
                 await self._give_back(again, opened, disk, len(edits))
@@ -136,10 +141,6 @@ class Reloader:
                     await self._sender.send(tracked, changes, "Changed on disk, taken back")
                 return
             text = after
-
-    def _opened_with(self, tracked: Tracked, disk: str) -> bool:
-        opened = normal(str(tracked.opened_with or ""))
-        return same_lines(opened, disk) if self._editor.capabilities.keeps_lines else opened == disk
 
     async def _took_another(
         self, tracked: Tracked, before: str, now: Normal, edits: Sequence[TextEdit], said: Text | None

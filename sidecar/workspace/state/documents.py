@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import anyio
 
@@ -75,7 +76,8 @@ class Tracked:
     saves: int = 0
     """The number of didSave received, to notice another one."""
     looking: anyio.Lock = field(default_factory=anyio.Lock)
-    """Held while mirror and disk are reconciled."""
+    """Held while mirror and disk are reconciled. A document that is opened again meanwhile has the same: an editor may tell that as its closing and
+    opening, and what comes of it is entered before anything else is done there."""
     news: News = field(default_factory=News)
     """Of that edit: it is settled, or the document is closed."""
     closed: bool = False
@@ -355,6 +357,7 @@ class Documents:
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Tracked] = {}
         self._awaited: dict[DocumentUri, list[anyio.Event]] = {}
+        self._looking = WeakValueDictionary[DocumentUri, anyio.Lock]()
         self.disk = DiskTexts()
 
     def __iter__(self) -> Iterator[Tracked]:
@@ -370,8 +373,9 @@ class Documents:
             known.observed = anyio.Event()
             return known
         self.closed(document.uri)
+        looking = self._looking.setdefault(document.uri, anyio.Lock())
         tracked = self._by_uri[document.uri] = Tracked(
-            document, SaveHistory(document.snapshot()), disk=self.disk
+            document, SaveHistory(document.snapshot()), looking=looking, disk=self.disk
         )
         document.listeners.append(tracked.on_edit)
         for event in self._awaited.pop(document.uri, ()):
