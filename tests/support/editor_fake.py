@@ -311,8 +311,11 @@ class FakeEditor:
         # done by our own extension, whatever the editor thinks of applyEdit
         self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "reload")
         if self.model.habits.top_told_later:
-            await asyncio.sleep(self.model.habits.top_told_later)
-        self.model.flush(client_uri)
+            asyncio.get_running_loop().call_later(
+                self.model.habits.top_told_later, self.model.flush, client_uri
+            )
+        else:
+            self.model.flush(client_uri)
         if not self.model.habits.reload_takes:
             return Reloaded(buffer.version)
         return Reloaded(buffer.version, taken, taken, made)

@@ -150,7 +150,8 @@ class Habits:
     reopens: bool = False
     """A document that is taken from the disk again is told as closed and opened; what was pending of it is never told (Neovim, eglot)."""
     top_told_later: float = 0.0
-    """Seconds from then until the edits on top are told (Neovim, 0.01 to 0.03)."""
+    """Seconds from then, and from the answer, until the edits on top are told (Neovim: 0.01 to 0.03, and 0.15 or more after something else was told; what
+    the user does until then is told with them)."""
 
     # What it announces about itself
 

@@ -339,3 +339,28 @@ def test_an_agents_write_after_its_change_of_the_disk_was_taken(
         assert editor.text("a.txt").rstrip("\n") == (typed + "S" + BASE).rstrip("\n")
 
     play_turn(tmp_path, habits, script, before=before, after=after)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("told", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3])
+def test_undoing_what_was_taken_from_the_disk_stays_undone(
+    tmp_path: Path, habits: Habits, told: float, seconds: float
+) -> None:
+    """The document says the disk's text for a moment, as when it is taken from there, and is not put right."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        read = await taken(bench, editor, "u\n", BASE.index("two"), BASE.replace("five", "FIVE"), 0.55)
+        await asyncio.sleep(seconds)
+        before, undone = BASE.replace("two", "u\ntwo"), 0
+        while editor.text("a.txt") != before and undone < 3:
+            editor.undoes("a.txt")
+            undone += 1
+        assert undone, "a case that shows nothing"
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == before
+        assert not editor.sent
+
+    play(tmp_path, replace(habits, top_told_later=told), case)

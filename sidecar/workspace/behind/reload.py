@@ -71,6 +71,7 @@ class Reloader:
                 answer = await self._editor.reload(document.client_uri, document.version, edits, on_screen)
                 if not isinstance(answer, Reloaded):
                     return False
+                told = 0 if followed.watch is None else len(followed.watch.edits)
                 last = None if answer.taken is None else answer.version
                 # Neovim closes the document and opens it again; in VS Code somebody may have typed in between
                 reloaded = await watch.wait(
@@ -89,7 +90,7 @@ class Reloader:
                         return True
                     await again.becomes(wanted, MIRROR_SECONDS)
             if opened is not None:
-                await self._give_back(again, opened, disk, len(edits))
+                await self._give_back(again, opened, disk, told, len(edits))
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
         finally:
@@ -128,11 +129,11 @@ class Reloader:
             return False
         return isinstance(answer, Reloaded) and await tracked.becomes(wanted, MIRROR_SECONDS)
 
-    async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, on_top: int) -> None:
+    async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, told: int, on_top: int) -> None:
         """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
-        that, and comes back."""
+        that, and comes back. `told`: how many edits were told before the answer, that among them: who undoes the edits on top makes it say that, too."""
         text = str(watch.before)
-        for i, edit in enumerate(watch.edits):
+        for i, edit in enumerate(watch.edits[:told]):
             after = text[: edit.start] + edit.new + text[edit.end :]
             if normal(after) == disk != normal(text):
                 found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
