@@ -309,7 +309,7 @@ class FakeEditor:
         moved = ChangeSet.of(len(text), places).map(diff(text, buffer.text))
         on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
         # done by our own extension, whatever the editor thinks of applyEdit
-        self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "reload")
+        self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "on top")
         if self.model.habits.top_told_later:
             asyncio.get_running_loop().call_later(
                 self.model.habits.top_told_later, self.model.flush, client_uri

@@ -149,6 +149,8 @@ class Habits:
     """
     reopens: bool = False
     """A document that is taken from the disk again is told as closed and opened; what was pending of it is never told (Neovim, eglot)."""
+    undo_reopens: bool = False
+    """Undoing or redoing what was taken from the disk is told as edits, and then as closed and opened (Neovim)."""
     top_told_later: float = 0.0
     """Seconds from then, and from the answer, until the edits on top are told (Neovim: 0.01 to 0.03, and 0.15 or more after something else was told; what
     the user does until then is told with them)."""
@@ -198,6 +200,7 @@ NEOVIM = Habits(
     save_fails="newer",
     refused_save_told=True,
     reopens=True,
+    undo_reopens=True,
     top_told_later=0.02,
 )
 NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
-from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Splice
+from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Splice, Step
 from sidecar.demo.model import (
     BOM,
     Answer,
@@ -512,6 +512,23 @@ class FakeModel(EditorModel):
         self._silent.discard(uri)
         self.emit(Closed(uri))
         self.opened(buffer)
+
+    def undo(self, uri: str) -> Step | None:
+        step = super().undo(uri)
+        self._is_told_again(uri, step)
+        return step
+
+    def redo(self, uri: str) -> None:
+        future = self.documents[uri].future
+        step = future[-1] if future else None
+        super().redo(uri)
+        self._is_told_again(uri, step)
+
+    def _is_told_again(self, uri: str, step: Step | None) -> None:
+        if step is not None and step.label == "reload" and self.habits.undo_reopens:
+            self.flush(uri)
+            self.emit(Closed(uri))
+            self.opened(self.documents[uri])
 
     def _is_clean(self, uri: str) -> None:
         buffer = self.documents[uri]

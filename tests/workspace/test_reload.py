@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.demo.model import Event
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
@@ -364,3 +365,48 @@ def test_undoing_what_was_taken_from_the_disk_stays_undone(
         assert not editor.sent
 
     play(tmp_path, replace(habits, top_told_later=told), case)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize(
+    ("typed", "busy"), [("", False), ("S", False), ("S", True)], ids=["", "typed", "typed, busy"]
+)
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 0.3])
+def test_what_is_saved_right_after_that_is_the_users(
+    tmp_path: Path, habits: Habits, typed: str, busy: bool, seconds: float
+) -> None:
+    """The file may say what was saved already when the sidecar, if it is busy, is told that the document was opened again."""
+    (tmp_path / "a.txt").write_text(BASE)
+    mine = BASE.replace("two", "u\ntwo")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u\n", at=BASE.index("two"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("five", "FIVE"))
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == mine.replace("five", "FIVE"), "a case that shows nothing"
+        tell, told = editor.model.emit, list[Event]()
+        if busy:
+            editor.model.emit = told.append  # type: ignore[method-assign]
+        for _ in range(3):
+            if editor.text("a.txt") != mine:
+                editor.undoes("a.txt")
+        await asyncio.sleep(seconds)
+        editor.types("a.txt", typed, at=0)
+        assert editor.overwrites("a.txt")
+        editor.model.emit = tell  # type: ignore[method-assign]
+        for event in told:
+            tell(event)
+        await asyncio.sleep(2)
+        await turn.bench.read("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == (tmp_path / "a.txt").read_text() == typed + mine
+        assert not list(bench.workspace.review.changes(Selector()))
+
+    play_turn(tmp_path, habits, script, before=before, after=after)

@@ -98,6 +98,8 @@ class Reconciler:
                 else:
                     tracked.together = tracked.saved
             await self._keeper.restore(tracked)
+            if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
+                return
             if self.behind is not None and path is not None and not is_old and on_disk.text is not None:
                 at = changed_at(on_disk.stat) if is_newest else tracked.history.opened_at
                 await self.behind.opened(tracked, path, on_disk.text if is_newest else opened, at)
@@ -105,6 +107,14 @@ class Reconciler:
             if self.behind is not None:
                 self.behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
+
+    async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether the document was saved since it was opened, and its file says that: both may have happened by the time its opening is told."""
+        if not self._acts() or self._files.explained(tracked, on_disk) is None:
+            return False
+        if self._files.save(tracked, on_disk) is None:
+            await tracked.history.until_told(RELOAD_SECONDS)
+        return self._files.save(tracked, on_disk) is not None
 
     async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
         """Whether the document's file is known to have said this before agents changed it."""
