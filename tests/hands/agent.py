@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from fake_agent import FakeAgent
@@ -86,11 +87,19 @@ class Hand(FakeAgent):
         self.tool_ends(session)
 
     def do_put(self, path: str, step: dict, session: str) -> None:
-        self.tool("edit", path, session)
-        after = put_changed("put", path, step, self.log)
-        if after is not None:
+        """Tells what it changed, as most agents do: before it does so or, with every second token, after it."""
+        before = on_disk(path)
+        after = None if before is None else changed(before, step)
+        diff = [] if after is None else [{"type": "diff", "path": path, "oldText": before, "newText": after}]
+        late = int(step["token"][1:-1]) % 2 == 1
+        self.tool("edit", path, session, [] if late else diff)
+        if before is not None and after is not None:
+            write_down(
+                self.log, {"verb": "put", "path": path, "before": before, "after": after, "answer": "done"}
+            )
+            put(path, after)
             self.views[path] = after
-        self.tool_ends(session)
+        self.tool_ends(session, diff)
 
     def do_run(self, path: str, step: dict, session: str) -> None:
         command = ["-S", os.path.abspath(__file__), self.log.name, path, json.dumps(step)]
@@ -132,16 +141,17 @@ class Hand(FakeAgent):
         self.request(method, params, {"as": name})
         return self.answers.get(name, {"error": {"message": "no answer within a minute"}})
 
-    def tool(self, kind: str, path: str, session: str) -> None:
+    def tool(self, kind: str, path: str, session: str, content: Sequence[dict] = ()) -> None:
         self.calls += 1
         self.call = f"call {self.calls}"
         told = {"toolCallId": self.call, "title": f"{kind} {path}", "kind": kind, "status": "in_progress"}
+        told |= {"content": list(content)} if content else {}
         self.update(session, {"sessionUpdate": "tool_call", **told, "locations": [{"path": path}]})
 
-    def tool_ends(self, session: str) -> None:
-        self.update(
-            session, {"sessionUpdate": "tool_call_update", "toolCallId": self.call, "status": "completed"}
-        )
+    def tool_ends(self, session: str, content: Sequence[dict] = ()) -> None:
+        told = {"toolCallId": self.call, "status": "completed"}
+        told |= {"content": list(content)} if content else {}
+        self.update(session, {"sessionUpdate": "tool_call_update", **told})
 
     def begins(self, verb: str, path: str, before: str, after: str) -> None:
         """Logged first, because it may be carried out and never answered."""
@@ -190,15 +200,13 @@ def put(path: str, text: str) -> None:
     os.replace(path + ".part", path)
 
 
-def put_changed(verb: str, path: str, step: dict, log) -> str | None:
-    """Changes the text on disk and returns the new text."""
+def run(path: str, step: dict, log) -> None:
+    """What its command does."""
     before = on_disk(path)
-    if before is None:
-        return None
-    after = changed(before, step)
-    write_down(log, {"verb": verb, "path": path, "before": before, "after": after, "answer": "done"})
-    put(path, after)
-    return after
+    if before is not None:
+        after = changed(before, step)
+        write_down(log, {"verb": "run", "path": path, "before": before, "after": after, "answer": "done"})
+        put(path, after)
 
 
 def write_down(log, what: dict) -> None:
@@ -210,4 +218,4 @@ if __name__ == "__main__":
         Hand(sys.argv[1]).main()
     else:
         with open(sys.argv[1], "a", encoding="utf-8", buffering=1) as log:
-            put_changed("run", sys.argv[2], json.loads(sys.argv[3]), log)
+            run(sys.argv[2], json.loads(sys.argv[3]), log)
