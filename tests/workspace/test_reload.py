@@ -410,3 +410,49 @@ def test_what_is_saved_right_after_that_is_the_users(
         assert not list(bench.workspace.review.changes(Selector()))
 
     play_turn(tmp_path, habits, script, before=before, after=after)
+
+
+@pytest.mark.parametrize("later", range(12))
+@pytest.mark.parametrize("typed", ["", "u\n"], ids=["clean", "unsaved"])
+def test_what_is_under_review_lies_in_the_document_after_that(tmp_path: Path, typed: str, later: int) -> None:
+    """The document is told as closed and opened twice, the second time so many rounds of the event loop after what came on top of the disk's text."""
+    (tmp_path / "a.txt").write_text(BASE)
+    mine = BASE.replace("two", f"{typed}two")
+    text = mine.replace("one", "ONE, and more of it")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", typed, at=BASE.index("two"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        assert await turn.bench.write("a.txt", text)
+        editor.types("a.txt", "k\n", at=0)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", (tmp_path / "a.txt").read_text().replace("five", "FIVE"))
+        read = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(0.6)
+        assert editor.text("a.txt") == "k\n" + text.replace("five", "FIVE"), "a case that shows nothing"
+        tell, told = editor.model.emit, list[Event]()
+        editor.model.emit = told.append  # type: ignore[method-assign]
+        editor.model.flush(editor.uri("a.txt"))
+        on_top = len(told)
+        while editor.text("a.txt") != "k\n" + text:
+            editor.undoes("a.txt")
+        editor.model.emit = tell  # type: ignore[method-assign]
+        for number, event in enumerate(told):
+            for _ in range(later if number == on_top else 0):
+                await asyncio.sleep(0)
+            tell(event)
+        await read
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == "k\n" + text
+        rows = bench.workspace.review.rows(Selector())
+        assert [row["newText"] for row in rows] == ["ONE, and more of it"]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == "k\n" + mine
+
+    play_turn(tmp_path, replace(NEOVIM_OURS, top_told_later=0.2), script, before=before, after=after)

@@ -392,18 +392,12 @@ class Behind:
                 await self._recorder.finish(leg.author, "failed")
         if tracked.apart and not tracked.closed:
             self._apart[uri] = seen.taken, seen.left()
-        again = self._state.documents.get(uri) if tracked.closed else None
-        # What is in conflict when it is closed later is entered by `closed`
-        was_closed = tracked.closed and again is None
-        if again is not None:
-            # Neovim and eglot tell a reload as the document's closing and opening
-            with anyio.move_on_after(SETTLE_SECONDS):
-                await again.observed.wait()
-            tracked, writes = again, 0
+        was_closed = self._state.documents.get(uri) is None  # what is in conflict then is entered by `closed`
+        tracked, at_rest = await self._at_rest(tracked, wanted=seen.changes is not None)
+        if tracked is not first:
+            writes = 0
         if self._seen.get(uri) is seen:
             del self._seen[uri]
-        # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
-        at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         # A save on top of the change leaves of it what the document says.
         saves = seen.saves if tracked is first else 0
         is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
@@ -434,6 +428,21 @@ class Behind:
             if leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
+
+    async def _at_rest(self, tracked: Tracked, *, wanted: bool) -> tuple[Tracked, bool]:
+        """The document that is open under its name now, else `tracked`, and whether no edit of ours is on its way there, if that is `wanted`: what comes
+        while one is, is told to the ledger when that is settled; it may be this very change. Neovim and eglot tell a reload as the document's closing
+        and opening, and Neovim the undo of one, too."""
+        while True:
+            with anyio.move_on_after(SETTLE_SECONDS):
+                while (
+                    tracked.closed and (again := self._state.documents.get(tracked.document.uri)) is not None
+                ):
+                    tracked = again
+                    await tracked.observed.wait()
+            at_rest = not wanted or await tracked.rest(SETTLE_SECONDS)
+            if not tracked.closed or self._state.documents.get(tracked.document.uri) is None:
+                return tracked, at_rest
 
     def _is_same(self, known: Kept | str | None, disk: str | None) -> bool:
         """Of what a file said. Whether its final line end counts, an editor of lines decides anew whenever it takes it from there."""
