@@ -346,6 +346,32 @@ def test_a_call_that_is_told_when_it_is_over_is_believed_by_its_diff(
     play(tmp_path, VSCODE, script, after=after, custom=False)
 
 
+@pytest.mark.parametrize("told", ["before", "after"])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_a_call_began_with_it_has_not_made(tmp_path: Path, is_open: bool, told: str) -> None:
+    """Another program writes the file right before the call is announced, and the agent's tool reads that."""
+    (tmp_path / "a.txt").write_text(BASE)
+    others = "others\n" + BASE
+    diff = {"type": "diff", "path": "a.txt", "oldText": others, "newText": others.replace("four", "FOUR")}
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        if is_open:
+            editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "b.txt", call="c0", status="completed")
+        await asyncio.sleep(0.1)
+        turn.puts("a.txt", others)
+        turn.says("edit", "a.txt", content=[diff] if told == "before" else [])
+        turn.puts("a.txt", others.replace("four", "FOUR"))
+        turn.says("edit", "a.txt", status="completed", content=[diff])
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "four", "FOUR")]
+
+    play(tmp_path, VSCODE, script, before=before, after=after)
+
+
 @pytest.mark.parametrize("is_open", [True, False])
 def test_what_is_put_back_behind_a_document_is_nobodys_change(tmp_path: Path, is_open: bool) -> None:
     """The editor trims what it saves, and a call of the agent names the file: rejected, the file is as it was, and nothing is listed."""

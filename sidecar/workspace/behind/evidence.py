@@ -250,13 +250,15 @@ class Evidence:
         """Whether anything in this turn may have changed files."""
         return bool(self._acts.get(session.id))
 
-    def whose(self, uri: DocumentUri, path: str, since: int, until: int) -> tuple[Session, str | None] | None:
+    def whose(
+        self, uri: DocumentUri, path: str, since: int, until: int, made: str | None = None
+    ) -> tuple[Session, str | None] | None:
         """Whose a change of this file (canonical path) is that was made between these times (see acts.py), and the tool call: of the
         session of which an act ran then, if no other's can have made it: one that names the file, or works in a nearer folder, before
-        one that does not."""
+        one that does not. `made`: what the file said after it (compared form). A call that says it began with that has not made it."""
         found: list[tuple[tuple[bool, int], Session, str]] = []
         for session in self._may_act():
-            call = self._acts[session.id].at(uri, since, until)
+            call = self._acts[session.id].at(uri, since, until, made)
             if call is not None and session.roots.match(path):
                 rank = self._acts[session.id].names_it(uri), reach(session, path)
                 found.append((rank, session, call))

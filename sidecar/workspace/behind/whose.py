@@ -6,7 +6,8 @@
    where an agent made all of what is gone, or nobody is known to have made or removed it: else somebody's work went with it (unopened.py). A
    text with which the user closed the file is the user's: a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
-3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
+3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py). A call that says it began
+   with what came of the change has not made it.
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
 """
 
@@ -70,7 +71,7 @@ class Whose:
             return []
         if await self._journal.put_back(path, after):
             return []
-        whose = self._evidence.whose(uri, path, at, at)
+        whose = self._evidence.whose(uri, path, at, at, after)
         is_decided = whose is None or not was_removed
         if before is None and after is not None and is_decided and await self._journal.held(path, after):
             return []

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sidecar.core.final_end import same_lines
 from sidecar.core.normal import normal
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Stat
@@ -85,6 +86,11 @@ class Act:
         """A call that edits changes the files that it names; any other one may change all there are."""
         return uri in self.edits or not (self.kind in NAMES_ITS_FILES and self.edits)
 
+    def begins_with(self, uri: DocumentUri, text: str) -> bool:
+        """Whether it says that the whole file was `text` (compared form) before it changed that."""
+        olds = (normal(old) for old, _ in self.edits.get(uri, ()) if old is not None)
+        return any(same_lines(old, text) for old in olds)
+
 
 class Acts:
     """Of one session's turn."""
@@ -131,10 +137,15 @@ class Acts:
         for call in self._acts:
             self.ended(call)
 
-    def at(self, uri: DocumentUri, since: int, until: int) -> str | None:
-        """The last act that may have changed the file from `since` to `until`; one that names it before one that does not."""
+    def at(self, uri: DocumentUri, since: int, until: int, made: str | None = None) -> str | None:
+        """The last act that may have changed the file from `since` to `until`, to `made` (compared form) where that is known; one that names it before one
+        that does not."""
         ran = [
-            (call, act) for call, act in self._acts.items() if act.may_change(uri) and act.ran(since, until)
+            (call, act)
+            for call, act in self._acts.items()
+            if act.may_change(uri)
+            and act.ran(since, until)
+            and not (made is not None and act.begins_with(uri, made))
         ]
         naming = [call for call, act in ran if uri in act.edits]
         return naming[-1] if naming else ran[-1][0] if ran else None
