@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sidecar.core.refusal import Refusal
 from sidecar.demo.model import Event
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, listed
 from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_writes import BASE, play
@@ -456,3 +458,56 @@ def test_what_is_under_review_lies_in_the_document_after_that(tmp_path: Path, ty
         assert editor.text("a.txt") == "k\n" + mine
 
     play_turn(tmp_path, replace(NEOVIM_OURS, top_told_later=0.2), script, before=before, after=after)
+
+
+class SlowFirst(MemoryJournal):
+    """Noting the first change takes a while."""
+
+    slow = True
+
+    async def begin(self, entry: Any, takes_back: Any = ()) -> str:
+        is_slow, self.slow = self.slow, False
+        if is_slow:
+            await asyncio.sleep(1.2)
+        return await super().begin(entry, takes_back)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("typed", ["", "u\n"], ids=["clean", "unsaved"])
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+def test_an_agents_write_that_is_on_its_way_when_its_tool_changes_the_file(
+    tmp_path: Path, habits: Habits, typed: str, seconds: float
+) -> None:
+    """The write comes to the document while the editor is given time to take the file by itself: before the file's change, which is seen already."""
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+    answers: list[object] = []
+    mine, journal = BASE.replace("two", f"{typed}two"), SlowFirst()
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", typed, at=BASE.index("two"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        write = asyncio.ensure_future(turn.bench.write("a.txt", mine.replace("one", "ONE")))
+        await asyncio.sleep(seconds)
+        turn.puts("a.txt", file.read_text().replace("five", "FIVE"))
+        turn.says("edit", "a.txt", status="completed")
+        answers.append(await write)
+        await asyncio.sleep(3)
+        await turn.bench.read("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        is_refused = isinstance(
+            answers[0], Refusal
+        )  # where the document was taken from the disk before the write came
+        assert editor.text("a.txt") == mine.replace("one", "one" if is_refused else "ONE").replace(
+            "five", "FIVE"
+        )
+        assert listed(bench) == [("a.txt", "one", "ONE"), ("a.txt", "five", "FIVE")][is_refused:]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine
+
+    play_turn(tmp_path, habits, script, before=before, after=after, journal=journal)

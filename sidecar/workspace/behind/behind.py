@@ -269,6 +269,17 @@ class Behind:
             return None
         return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told)
 
+    def comes_after(self, tracked: Tracked, seen: Seen) -> None:
+        """The change is about to be brought into what the document says now: what agents wrote there since it was seen comes before it."""
+        if tracked.agents_edits == seen.writes:
+            return
+        raw = str(tracked.document.snapshot())
+        seen.review, seen.changes = (
+            self._entering.review(tracked.document.uri, raw),
+            on_top(raw, seen.start, seen.legs),
+        )
+        seen.writes = tracked.agents_edits
+
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
     ) -> tuple[str, tuple[Hunk, ...]] | None:
@@ -382,7 +393,7 @@ class Behind:
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
-        writes, first, uri = seen.writes, tracked, tracked.document.uri
+        first, uri = tracked, tracked.document.uri
         start, left = self._apart.pop(uri, ("", []))
         known = left if start == seen.start else []
         settled = {leg.author for leg in known}
@@ -394,8 +405,7 @@ class Behind:
             self._apart[uri] = seen.taken, seen.left()
         was_closed = self._state.documents.get(uri) is None  # what is in conflict then is entered by `closed`
         tracked, at_rest = await self._at_rest(tracked, wanted=seen.changes is not None)
-        if tracked is not first:
-            writes = 0
+        written = first.agents_edits != seen.writes or (tracked is not first and tracked.agents_edits > 0)
         if self._seen.get(uri) is seen:
             del self._seen[uri]
         # A save on top of the change leaves of it what the document says.
@@ -413,7 +423,7 @@ class Behind:
             self._apart[uri] = seen.start, known
             self.accounts.not_entered(uri, disk, seen.start)
             self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
-        elif seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
+        elif seen.changes is not None and not (together and at_rest and not written):
             state = "failed" if tracked.stat is None else "unknown"
         elif tracked is not first and self._is_same(tracked.counted, disk):
             state = "failed"  # it was counted when the document was opened again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet
@@ -47,8 +48,10 @@ class FromDisk:
         on_disk: OnDisk,
         reload_seconds: float,
         written_over: WrittenOver | None = None,
+        about_to: Callable[[], None] = lambda: None,
     ) -> None:
-        """`reload_seconds`: how long the editor has to take it by itself. `written_over`: what that then leaves out, and comes back."""
+        """`reload_seconds`: how long the editor has to take it by itself. `written_over`: what that then leaves out, and comes back. `about_to`: called
+        before it is asked to take it."""
         tracked.apart = False
         if on_disk.text is None:
             return
@@ -58,6 +61,7 @@ class FromDisk:
             return
         if before is None:
             return  # never known to be equal: the buffer is the user's
+        about_to()
         now = Normal(str(tracked.document.snapshot()))
         if now.text == before:
             changes = diff(now.text, on_disk.text)

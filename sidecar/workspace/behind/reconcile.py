@@ -380,7 +380,14 @@ class Reconciler:
                 tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
                 await self._from_disk.gives_back(tracked, written_over, on_disk.text)
             else:
-                await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds, written_over)
+                await self._from_disk.bring_together(
+                    tracked,
+                    base,
+                    on_disk,
+                    reload_seconds,
+                    written_over,
+                    lambda: self._comes_after(tracked, seen),
+                )
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved, tracked.since = tracked.kept(start), since
                     if emptied:
@@ -396,6 +403,10 @@ class Reconciler:
             if behind is not None and seen is not None:
                 with anyio.CancelScope(shield=True):
                     await behind.settle(tracked, seen, on_disk.text)
+
+    def _comes_after(self, tracked: Tracked, seen: Seen | None) -> None:
+        if self.behind is not None and seen is not None:
+            self.behind.comes_after(tracked, seen)
 
     def _told_apart(
         self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
