@@ -69,13 +69,13 @@ class NarrowParts:
             self._divide()
 
     def _divide(self) -> None:
-        """All that is there: a first half of a line end waits for the second one."""
+        """All that is there, cut where the whole text will be: texts that are cut alike are compared many times as fast. The last piece waits
+        for what comes next."""
         text, self._parts = self._parts.whole(), TextParts()
-        end = len(text) - text.endswith("\r")
-        pieces = [*divided(text, 0, end)] if end else []
+        *pieces, rest = divided(text)
         self._chunks[len(self._chunks) :] = pieces
         self._lines += map(terminators, pieces)
-        self._parts.add(text[end:])
+        self._parts.add(rest)
 
     def in_one_piece(self, part: str) -> int:
         return 0

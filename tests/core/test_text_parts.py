@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core import chunks
 from sidecar.core.narrow import FROM
 from sidecar.core.text import Text
 from sidecar.core.text_parts import NarrowParts, TextAgain, TextParts
@@ -76,20 +76,22 @@ def test_what_is_there_already_is_not_made_again(more: str) -> None:
 @pytest.mark.parametrize("long", [4, 60])
 @given(st.data())
 def test_narrow_parts_say_what_their_parts_say(long: int, data: st.DataObject) -> None:
-    """Where a text is long from `long` characters on, so that it is divided; a line end is never."""
+    """Where a text is long from `long` characters on, so that it is divided: as the whole of it is, whatever the parts are."""
     parts = data.draw(st.lists(PART))
     text = NarrowParts()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sidecar.core.text_parts.FROM", long)
+        patch.setattr(chunks, "TARGET", 20)
+        patch.setattr(chunks, "MAXIMUM", 40)
         for part in parts:
             text.add(part)
         whole, joined = text.whole(), "".join(parts)
+        pieces = chunks.divide(joined)
     assert whole == joined
     if isinstance(whole, Text):
         again = Text(joined)
         assert (whole.line_count, len(whole)) == (again.line_count, len(again))
-        assert all(chunk for chunk in whole.chunks)
-        assert not any(a.endswith("\r") and b.startswith("\n") for a, b in itertools.pairwise(whole.chunks))
+        assert [*whole.chunks] == pieces
 
 
 @pytest.mark.parametrize("wide", [0, 20, 39, 40])
