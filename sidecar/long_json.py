@@ -13,14 +13,15 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from typing import Any
 
 import msgspec
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.json_limits import VALUES, NotJson, Unusable, separators
-from sidecar.core.text_parts import Parts, TextParts
+from sidecar.core.text import Text
+from sidecar.core.text_parts import NarrowParts, Parts, TextParts
 from sidecar.core.units import Encoding, units_of
 
 _SLICE = 256 * 1024
@@ -31,6 +32,8 @@ SKELETON = 2 * 1024 * 1024
 """Bytes of a message beside its texts."""
 _TEXT = 1024
 """Bytes of a string that is cut out, at least."""
+_FIRST = 40
+"""Pieces of the skeleton among which stands what says that it is a write."""
 
 
 class LongJson:
@@ -43,14 +46,17 @@ class LongJson:
         parts: Callable[[], Parts] = TextParts,
         *,
         piece: int = sys.maxsize,
+        writes: Collection[bytes] = (),
     ) -> None:
         """`texts`: bytes of all of its long strings together, as UTF-8; `longest`: of any of them; `parts`: what puts the parts of one
         together; `piece`: bytes that Python may keep for one of them in one piece, as that is copied in one step: a single emoji makes every
-        character of it take four."""
+        character of it take four; `writes`: strings near the beginning of a line that say that a text of it is put into a file: that may be a
+        Text, which is at no time in one piece."""
         self._most = texts
         self._longest = longest or texts
         self._piece = piece
         self._parts = parts
+        self._writes = writes
         self._mark = secrets.token_hex(16)
         self._skeleton: list[bytes] = []
         self._size = 0
@@ -104,6 +110,13 @@ class LongJson:
                 looked_at = 0
                 yield
 
+    def not_only(self, written: Iterable[object]) -> Unusable | None:
+        """What is wrong where another text than these is a Text: whoever it is meant for takes strings."""
+        known = {id(text) for text in written}
+        if any(isinstance(text, Text) and id(text) not in known for text in self._texts):
+            return Unusable("a long text that is not what a write puts into a file")
+        return None
+
     def beginning(self, data: bytes) -> int:
         """Where in its first piece the line's value begins, if not at once."""
         return 0
@@ -141,9 +154,12 @@ class LongJson:
         if closed >= 0:
             self._keep(data[quote : closed + 1])
             return closed + 1
-        self._open = self._parts()
+        self._open = NarrowParts() if self._is_write() else self._parts()
         self._began = self._bytes
         return quote + 1
+
+    def _is_write(self) -> bool:
+        return any(name in self._skeleton[:_FIRST] for name in self._writes)
 
     def _string(self, data: bytes, masked: bytes, at: int) -> int:
         """The rest of a string, or as much of it as there is."""

@@ -13,8 +13,6 @@ from sidecar.acp import files
 from sidecar.acp.messages import Message, by_head, decode, stand_in
 from sidecar.acp.noise import Noise
 from sidecar.core.json_limits import NotJson, Unusable
-from sidecar.core.text import Text
-from sidecar.core.text_parts import NarrowParts, Parts, TextParts
 from sidecar.long_json import LongJson
 
 _HEAD = 1000
@@ -26,10 +24,7 @@ class LongLine(LongJson):
 
     def __init__(self, texts: int) -> None:
         """`texts`: bytes of all of its long strings together, as UTF-8."""
-        super().__init__(texts, parts=self._parts_of_text, piece=texts)
-
-    def _parts_of_text(self) -> Parts:
-        return NarrowParts() if _WRITE in self._skeleton[:_FIRST] else TextParts()
+        super().__init__(texts, piece=texts, writes=_WRITES)
 
     def beginning(self, data: bytes) -> int:
         return max(0, data.find(b'{"jsonrpc"')) if not data.lstrip().startswith(b"{") else 0
@@ -44,10 +39,8 @@ class LongLine(LongJson):
         for message in found:
             yield
             yield from self.put_back(message)
-        written = [_written(message) for message in found]
-        if any(isinstance(text, Text) and not any(text is one for one in written) for text in self._texts):
-            return self._refused(Unusable("a long text that is not what a write puts into a file"), noise)
-        return found
+        wrong = self.not_only(map(_written, found))
+        return found if wrong is None else self._refused(wrong, noise)
 
     def _refused(self, why: Unusable, noise: Noise) -> list[Message]:
         skeleton = self.skeleton
@@ -63,6 +56,4 @@ def _written(message: Message) -> object:
     return cast("Message", params).get("content") if is_write else None
 
 
-_WRITE = b'"%s"' % files.WRITE.encode()
-_FIRST = 40
-"""Pieces of the skeleton among which a write's method stands."""
+_WRITES = (b'"%s"' % files.WRITE.encode(),)

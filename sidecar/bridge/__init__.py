@@ -8,6 +8,7 @@ proof.py      what each side proves to the other; the secret itself is never sen
 peer.py       whose process is at the other end
 wire.py       JSON lines with a size limit
 server.py     BridgeServer: handshake, then requests for a table of methods
+long_requests.py  LongRequest: a request that is too long to be read at once
 methods.py    the table: status, openDocuments, apply
 client.py     Client: one connection, blocking, for the command line
 pipelined.py  Pipelined: the same for a process with an event loop, many requests at a time

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from sidecar.bridge.server import Method, Refused
+from sidecar.core.text import Text
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.review.applying import ApplyResult, Change, Step
 
 
@@ -57,7 +59,7 @@ def methods(service: Service) -> dict[str, Method]:
     async def apply(params: Mapping[str, Any]) -> object:
         change = Change(
             _text(params, "path"),
-            tuple(_step(step) for step in _list(params, "steps")),
+            tuple([await _step(step) for step in _list(params, "steps")]),
             _text(params, "label"),
             _text(params, "session") if "session" in params else "",
             tuple(str(one) for one in _list(params, "takesBack")) if "takesBack" in params else (),
@@ -88,9 +90,9 @@ def _list(params: Mapping[str, Any], name: str) -> list[object]:
     return cast("list[object]", value)
 
 
-def _step(value: object) -> Step:
+async def _step(value: object) -> Step:
     match value:
-        case {"base": str(base), "wanted": str(wanted)}:
-            return Step(base, wanted)
+        case {"base": str() | Text() as base, "wanted": str() | Text() as wanted}:
+            return Step(*[await aside(len(text), lambda text=text: str(text)) for text in (base, wanted)])
         case _:
             raise Refused("a step should have the texts base and wanted")

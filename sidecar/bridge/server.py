@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import socket
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
@@ -28,12 +27,13 @@ import anyio.to_thread
 from sidecar import __version__
 from sidecar.bridge import UNSUPPORTED, folder, peer, proof
 from sidecar.bridge.limits import Limits
+from sidecar.bridge.long_requests import LongRequest
 from sidecar.bridge.registry import Claim, new_id, sweep
 from sidecar.bridge.wire import Lines, Malformed, Message, decode, pieces
 from sidecar.core.json_limits import Unusable
-from sidecar.long_json import LongJson
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Method = Callable[[Mapping[str, Any]], Awaitable[object]]
 """`params` → the result, plain JSON. Raises Refused, also for wrong params."""
@@ -51,8 +51,6 @@ class Caller(Protocol):
 READ = 256 * 1024
 LARGE = 256 * 1024
 """Messages of at least this many bytes are taken in while they arrive."""
-_BEGINS = re.compile(rb'\{"id": ?(\d{1,15}),')
-"""A request, as our clients write it."""
 ACCEPT_AGAIN = 1.0
 """Seconds to wait if the system has no descriptor left for a new client."""
 
@@ -295,27 +293,17 @@ class _Client:
             if (line := self.lines.next()) is not None:
                 return decode(line)
             self.lines.feed(await self._more())
-        long = LongJson(2 * self._limits.text, self._limits.text)  # an edit has two
+        long = LongRequest(self._limits.text)
         size = 0
         while True:
             part, ended = self.lines.part()
             size += len(part)
             if size > self.lines.limit:
                 raise Malformed(f"a line of more than {self.lines.limit} bytes")
-            for _ in long.feed(part):
-                await anyio.lowlevel.checkpoint()
+            await _in_steps(long.feed(part))
             if ended:
-                break
+                return await _in_steps(long.message())
             self.lines.feed(await self._more())
-        if long.wrong is not None:
-            begins = _BEGINS.match(long.skeleton)
-            if begins is None:
-                raise Malformed(f"a line that has {long.wrong}")
-            return {"id": int(begins[1]), "params": long.wrong}
-        message = decode(long.skeleton)
-        for _ in long.put_back(message):
-            await anyio.lowlevel.checkpoint()
-        return message
 
     async def _more(self) -> bytes:
         """What comes next of a message. Raises Malformed at the end."""
@@ -349,6 +337,16 @@ class _Client:
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+
+
+async def _in_steps(steps: Generator[None, None, T]) -> T:
+    """What they return. Others run between two of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+        await anyio.lowlevel.checkpoint()
 
 
 async def _called(message: Message, methods: Mapping[str, Method]) -> object:

@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.escape import escape, shorten
+from sidecar.core.text import Text
 from sidecar.core.uri import is_untitled
 from sidecar.mcp.kept import Kept
 
@@ -46,6 +48,11 @@ class Arguments:
         if not isinstance(value, str):
             raise Wrong(f"{self._of}{name} must be a string")
         return value
+
+    def any_text(self, name: str) -> AnyText:
+        """Of a write: a long one need not be a string."""
+        value = self._given.get(name)
+        return value if isinstance(value, Text) else self.text(name)
 
     def flag(self, name: str) -> bool:
         value = self._given.get(name, False)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.held import Held
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 
 MOST = 128 * 1024 * 1024
 """Bytes, as Python keeps them, of the texts in all calls of one session that are not done; as of writes over ACP."""
@@ -44,12 +46,12 @@ class KeptTexts:
         return Kept(held, size) if isinstance(size, int) else size
 
 
-def _texts(arguments: Mapping[str, object]) -> list[str]:
-    found: list[str] = []
+def _texts(arguments: Mapping[str, object]) -> list[AnyText]:
+    found: list[AnyText] = []
     left: list[object] = list(arguments.values())
     while left:
         value = left.pop()
-        if isinstance(value, str):
+        if isinstance(value, (str, Text)):
             found.append(value)
         elif isinstance(value, dict):
             left += value.values()  # pyright: ignore[reportUnknownArgumentType]  # JSON

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
@@ -66,7 +67,7 @@ class Service(Protocol):
     def read(
         self, ticket: Ticket, line: int | None = None, limit: int | None = None
     ) -> Awaitable[str | Refusal]: ...
-    def write(self, ticket: Ticket, content: str) -> Awaitable[WriteDone | Refusal]: ...
+    def write(self, ticket: Ticket, content: AnyText) -> Awaitable[WriteDone | Refusal]: ...
     def edit(
         self, ticket: Ticket, replacing: Replacing, *, wait: bool = True
     ) -> Awaitable[WriteDone | Refusal]: ...

@@ -55,7 +55,7 @@ class WriteTools:
 
     async def write(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path", "content")
-        path, content = arguments.path(), arguments.text("content")
+        path, content = arguments.path(), arguments.any_text("content")
         ticket = self._service.ticket(session.id, path, "write")
 
         async def write() -> Answer:

@@ -23,6 +23,7 @@ from sidecar.acp import files
 from sidecar.acp.errors import Failure
 from sidecar.acp.limits import WireLimits
 from sidecar.bridge.server import Method
+from sidecar.core.any_text import AnyText
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.json_types import Json
@@ -75,7 +76,7 @@ class Service(Protocol):
     def read(
         self, ticket: Ticket, line: int | None = None, limit: int | None = None
     ) -> Awaitable[str | Refusal]: ...
-    def write(self, ticket: Ticket, content: str) -> Awaitable[WriteDone | Refusal]: ...
+    def write(self, ticket: Ticket, content: AnyText) -> Awaitable[WriteDone | Refusal]: ...
 
 
 class GuestMethods:
@@ -175,7 +176,7 @@ class GuestMethods:
 
     async def _write(self, session: Session, params: Mapping[str, Any]) -> object:
         wanted = files.parse(files.WRITE, {**params, "sessionId": ""})
-        if isinstance(wanted, Failure) or not isinstance(wanted.content, str):
+        if isinstance(wanted, Failure) or wanted.content is None:
             words = wanted.message if isinstance(wanted, Failure) else "content must be a string"
             return _refused(Refusal(Kind.BAD_PARAMS, words))
         size = self._held.take(wanted.content)

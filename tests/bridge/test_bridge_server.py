@@ -19,6 +19,7 @@ from sidecar.bridge.client import Client, Failed, Lost, Unreachable
 from sidecar.bridge.limits import Limits
 from sidecar.bridge.server import Method
 from sidecar.bridge.wire import decode, encode, pieces
+from sidecar.core.narrow import FROM
 from tests.bridge.serving import METHODS, WAIT, Serving, raw, serving, shaken
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
@@ -168,6 +169,55 @@ def test_a_text_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
             client.call("echo", {"a": "x" * 1_000_001})
         two = {"a": "x" * 1_000_000, "b": "é" * 500_000}
         assert client.call("echo", two) == two, "an edit has two texts"
+
+
+def test_a_text_that_takes_too_much_memory_is_refused_in_words(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path, limits=Limits(text=1_000_000)) as running,
+        Client.connect(running.entry) as client,
+        pytest.raises(Failed, match="a text that takes more than 1000000 bytes in memory"),
+    ):
+        client.call("echo", {"a": "x" * 300_000 + "\U0001f600"})
+
+
+WIDE = "x" * (FROM + 1) + "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("writeFile", {"path": "/a", "content": WIDE}),
+        ("tool", {"token": "t", "session": "", "name": "Write", "arguments": {"content": WIDE}}),
+        ("apply", {"path": "/a", "steps": [{"base": WIDE, "wanted": "x"}, {"base": "y", "wanted": WIDE}]}),
+    ],
+)
+def test_what_is_put_into_a_file_is_no_string_where_that_takes_much(
+    tmp_path: Path, method: str, params: Mapping[str, Any]
+) -> None:
+    came: list[Mapping[str, Any]] = []
+
+    async def called(params: Mapping[str, Any]) -> object:
+        came.append(params)
+        return {}
+
+    limits, methods = Limits(text=2_000_000), {method: called}
+    with (
+        serving(tmp_path, methods, limits=limits) as running,
+        Client.connect(running.entry) as client,
+    ):
+        client.call(method, params)
+    assert came == [params]
+    assert "Text.of(" in repr(came)
+
+
+def test_such_a_text_anywhere_else_is_refused_in_words(tmp_path: Path) -> None:
+    """A name that a write would have does not make it one."""
+    with (
+        serving(tmp_path, limits=Limits(text=2_000_000)) as running,
+        Client.connect(running.entry) as client,
+        pytest.raises(Failed, match="a long text that is not what a write puts into a file"),
+    ):
+        client.call("echo", {"name": "Write", "arguments": {"content": WIDE}})
 
 
 @given(

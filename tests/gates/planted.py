@@ -268,7 +268,8 @@ def folders_are_walked_by_calls() -> None:
 
 def characters_are_counted() -> None:
     """A budget of characters, as if each took one byte; and a string with an emoji waits as one."""
-    from sidecar.acp import incoming, long_lines
+    from sidecar import long_json
+    from sidecar.acp import incoming
     from sidecar.core import held
     from sidecar.core.text_parts import TextParts
 
@@ -280,7 +281,7 @@ def characters_are_counted() -> None:
             return 0
 
     held.sys = Characters
-    long_lines.NarrowParts = Strings
+    long_json.NarrowParts = Strings
     incoming.narrowed = lambda text: text
 
 

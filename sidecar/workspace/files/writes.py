@@ -87,7 +87,7 @@ class Writer:
                 return withdrawn(ticket.path)
             session.came_to_us(ticket.moment)
             most = self._state.settings.max_file_bytes
-            if size_of(content) > most:
+            if await aside(len(content), lambda: size_of(content)) > most:
                 return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
             held = as_held(content)
             if held > HELD_TIMES * most:

@@ -264,13 +264,13 @@ class DiskTexts:
         return texts
 
     def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
-        if texts and texts[-1].text == new.text:
+        same = [known for known in texts if known.text == new.text]
+        if same and same[-1] is texts[-1]:
             texts[-1].by_us = texts[-1].by_us or new.by_us
             texts[-1].by_editor = texts[-1].by_editor or new.by_editor
             texts[-1].is_guess = texts[-1].is_guess and new.is_guess
             texts[-1].removed = 0
             return  # written once more
-        for known in texts:
-            if known.text == new.text:
-                new.since = min(known.since, new.since)
-        texts[:] = [*[t for t in texts if t.text != new.text][-(MAX_TEXTS - 1) :], new]
+        new.since = min([new.since, *(known.since for known in same)])
+        others = [known for known in texts if not any(known is one for one in same)]
+        texts[:] = [*others[-(MAX_TEXTS - 1) :], new]
