@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Protocol
 
 from sidecar.core.any_text import AnyText, ends_line, part
 from sidecar.core.change import Edit, changes_as_steps
@@ -112,7 +113,16 @@ def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
     return False
 
 
-def touches(hunk: Hunk, edit: Edit) -> bool:
+class Stretch(Protocol):
+    """Where an edit is, whatever it puts there: the code points from start to end."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+def touches(hunk: Hunk, edit: Stretch) -> bool:
     if hunk.start == hunk.end:  # something was deleted here
         return edit.start <= hunk.start <= edit.end
     if edit.start == edit.end:
@@ -120,7 +130,7 @@ def touches(hunk: Hunk, edit: Edit) -> bool:
     return hunk.start < edit.end and edit.start < hunk.end
 
 
-def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
+def _cut(hunk: Hunk, edit: Stretch) -> tuple[int, int]:
     """The lines of the hunk's text that `edit` lies on, as offsets in that text."""
     text = hunk.said
     low = max(edit.start, hunk.start) - hunk.start
@@ -154,7 +164,7 @@ def _old_of(hunk: Hunk, first: AnyText, last: AnyText) -> tuple[AnyText, AnyText
     return part(old, 0, at), part(old, at, size)
 
 
-def isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
+def isolate(hunk: Hunk, edit: Stretch, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
     """The hunk as up to three hunks: before, on and after the lines of the edit."""
     if len(hunk.versions) > 1:  # here, work by several authors is not divided
         return [], hunk, []

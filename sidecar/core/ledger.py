@@ -21,9 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
-from sidecar.core.any_text import AnyText
+from sidecar.core.any_text import AnyText, part
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, without_edited_lines
@@ -31,6 +32,7 @@ from sidecar.core.left import Left
 from sidecar.core.moving import Moving
 from sidecar.core.places import Places
 from sidecar.core.rope import Rope
+from sidecar.core.sharing import one_behind_the_other
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
@@ -277,23 +279,20 @@ class Ledger:
         self._steps += 1
         self._remember(before)
         hunks = list(self.hunks)
-        if isinstance(changes, Places):
-            if not hunks and not self._left:
-                self._moving = Hunks(
-                    _effective(self._first(before, changes, after, author)), are_effective=True
-                )
-                self._remember(after)
-                return
-            changes = changes.changes()
+        if isinstance(changes, Places) and not hunks and not self._left:
+            first = _effective(self._first(before, changes, after, author))
+            self._moving = Hunks(first, are_effective=True)
+            self._remember(after)
+            return
         shift = 0
-        for edit in changes.edits:
-            here = Edit(edit.start + shift, edit.end + shift, edit.new)
-            old, end = before.part(edit.start, edit.end), here.start + len(edit.new)
-            new = after.part(here.start, end) if after.is_narrow else edit.new
-            hunks = self._with_agent_edit(hunks, here, old, new, author)
-            shift += len(edit.new) - (edit.end - edit.start)
+        for edit in _edits(changes, after):
+            here = edit.moved(shift)
+            hunks = self._with_agent_edit(hunks, here, partial(_replaced, before, edit, shift), author)
+            shift += edit.growth
         self._moving = Hunks(_effective(hunks), are_effective=True)
-        self._left = self._left.after_all(changes, before)
+        if self._left:
+            told = changes.changes() if isinstance(changes, Places) else changes
+            self._left = self._left.after_all(told, before)
         self._remember(after)
 
     def _first(self, before: Text, places: Places, after: Text, author: Author) -> Iterator[Hunk]:
@@ -498,11 +497,8 @@ class Ledger:
             h.id for h in self.hunks if h.is_aftermath and (h.author.session, h.author.turn) in done
         }
 
-    def _with_agent_edit(
-        self, hunks: list[Hunk], edit: Edit, old: AnyText, new: AnyText, author: Author
-    ) -> list[Hunk]:
-        """`edit` is in the coordinates of `hunks`; `old` is the text it replaces, `new` what it puts there."""
-        shift = len(edit.new) - (edit.end - edit.start)
+    def _with_agent_edit(self, hunks: list[Hunk], edit: _Put, old: _Old, author: Author) -> list[Hunk]:
+        """`edit` is in the coordinates of `hunks`."""
         before: list[Hunk] = []
         touched: list[Hunk] = []
         after: list[Hunk] = []
@@ -515,11 +511,48 @@ class Ledger:
             else:
                 (before if hunk.end <= edit.start else after).append(hunk)
         if touched:
-            made = _new_version(touched, edit, str(old), author)
+            made = _new_version(touched, edit, old, author)
             self._absorbed.update((hunk.id, made.id) for hunk in touched[1:])
         else:
-            made = Hunk(self._id(), edit.start, edit.start + len(edit.new), old, (Version(author, new),))
-        return [*before, made, *(h.moved(shift) for h in after)]
+            version = Version(author, edit.new)
+            was = old(edit.start, edit.end)
+            made = Hunk(self._id(), edit.start, edit.start + len(edit.new), was, (version,))
+        return [*before, made, *(h.moved(edit.growth) for h in after)]
+
+
+class _Put(NamedTuple):
+    """An edit, with what it puts there as that is kept."""
+
+    start: int
+    end: int
+    new: AnyText
+
+    @property
+    def growth(self) -> int:
+        return len(self.new) - (self.end - self.start)
+
+    def moved(self, by: int) -> _Put:
+        return _Put(self.start + by, self.end + by, self.new)
+
+
+_Old = Callable[[int, int], AnyText]
+"""What an edit replaces of a stretch, in the coordinates of the text that it changes: nothing is copied that nobody wants."""
+
+
+def _replaced(before: Text, edit: _Put, shift: int, start: int, end: int) -> AnyText:
+    """As _Old has it. `edit` is in the coordinates of `before`, and `shift` is how far those of the stretch are ahead."""
+    low = max(start - shift, edit.start)
+    return before.part(low, max(low, min(end - shift, edit.end)))
+
+
+def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
+    """They lead to `after`."""
+    if isinstance(changes, Places) or after.is_narrow:
+        places = changes if isinstance(changes, Places) else Places.of(changes, after)
+        for start, end, new_start, new_end in places.hunks:
+            yield _Put(start, end, after.part(new_start, new_end))
+    else:
+        yield from (_Put(edit.start, edit.end, edit.new) for edit in changes.edits)
 
 
 def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
@@ -553,18 +586,19 @@ def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
     return any((there := left.get(hunk.id)) is None or not _is_same(hunk, there) for hunk in was)
 
 
-def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) -> Hunk:
-    """One hunk for everything that `edit` and the hunks it touches cover. `old`: the text that `edit` replaces."""
+def _new_version(touched: Sequence[Hunk], edit: _Put, old: _Old, author: Author) -> Hunk:
+    """One hunk for everything that `edit` and the hunks it touches cover."""
     start = min(edit.start, touched[0].start)
-    gaps: list[str] = []
+    gaps: list[AnyText] = []
     at = start
     for hunk in touched:
-        gaps.append(old[max(at - edit.start, 0) : max(hunk.start - edit.start, 0)])
+        gaps.append(old(at, hunk.start))
         at = hunk.end
-    gaps.append(old[max(at - edit.start, 0) :])
-    base, versions = together([(hunk.old, hunk.versions) for hunk in touched], gaps)
-    before = versions[-1].text
-    after = before[: edit.start - start] + edit.new + before[edit.end - start :]
+    gaps.append(old(at, edit.end))
+    base, versions = together([(hunk.was, hunk.versions) for hunk in touched], gaps)
+    before = versions[-1].said
+    head, tail = part(before, 0, edit.start - start), part(before, edit.end - start, len(before))
+    after = one_behind_the_other([head, edit.new, tail])
     if author.aftermath and not versions[-1].author.aftermath:
         author = versions[-1].author
     versions = on_top(versions, Version(author, after))

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from sidecar.core.any_text import AnyText, as_text
+from sidecar.core.chunks import divide, terminators
 from sidecar.core.narrow import Chunks, chunks_of, difference, put_together
 from sidecar.core.text import Text
 
@@ -37,6 +41,25 @@ def sharing(text: AnyText, like: Text) -> Text:
     if begin < stop:
         middle = chunks_of(text, begin, stop) if isinstance(text, str) else text._part(begin, stop)[0]
     return Text(put_together([chunks[:head], middle, chunks[len(chunks) - tail :]]) or [""])
+
+
+def one_behind_the_other(texts: Iterable[AnyText]) -> AnyText:
+    """What they say, in their own chunks where one of them is a Text. One that is all of it is not copied."""
+    some = [text for text in texts if len(text)]
+    if all(isinstance(text, str) for text in some) and len(some) != 1:
+        return "".join(map(str, some))
+    return reduce(_behind, some)
+
+
+def _behind(one: AnyText, other: AnyText) -> Text:
+    first, second = as_text(one), as_text(other)
+    if first.chunks[-1].endswith("\r") and second.chunks[0].startswith("\n"):  # that is never divided
+        end, rest = first.chunks[-1] + second.chunks[0], 1
+    else:
+        end, rest = first.chunks[-1], 0
+    pieces = divide(end)
+    lines = [*first._lines[:-1], *map(terminators, pieces), *second._lines[rest:]]
+    return Text(put_together([first._chunks[:-1], pieces, second._chunks[rest:]]), lines)
 
 
 class _Sliced:

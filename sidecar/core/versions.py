@@ -13,6 +13,7 @@ from itertools import groupby
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.sharing import one_behind_the_other
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +69,23 @@ time and of memory. Of more, the last versions are kept apart; those before coun
 
 
 def together(
-    stretches: Sequence[tuple[str, Sequence[Version]]], gaps: Sequence[str]
-) -> tuple[str, tuple[Version, ...]]:
+    stretches: Sequence[tuple[AnyText, Sequence[Version]]], gaps: Sequence[AnyText]
+) -> tuple[AnyText, tuple[Version, ...]]:
     """The old text and the versions of one stretch that is made of these and the texts before, between and after them, `gaps`. Everybody's work
     stays theirs: it can be kept and rejected as before."""
     texts = [old for old, _ in stretches]
 
-    def text() -> str:
-        return "".join(gap + one for gap, one in zip(gaps, [*texts, ""], strict=True))
+    def text() -> AnyText:
+        return one_behind_the_other(one for row in zip(gaps, [*texts, ""], strict=True) for one in row)
 
     old = text()
     works = _in_order([versions for _, versions in stretches])
-    longest = sum(max(map(len, (old, *(one.text for one in versions)))) for old, versions in stretches)
+    longest = sum(max(map(len, (old, *(one.said for one in versions)))) for old, versions in stretches)
     most = max(1, min(_LARGEST // (longest + len(old) + 1), _PIECES // (2 * len(stretches))))
     versions: list[Version] = []
     for number, work in enumerate(works):
         for nth, version in work:
-            texts[nth] = version.text
+            texts[nth] = version.said
         if number >= len(works) - most:
             authors = [version.author for _, version in work]
             author = next((one for one in reversed(authors[1:]) if not one.aftermath), authors[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from sidecar.core import chunks
 from sidecar.core.narrow import FROM
+from sidecar.core.sharing import one_behind_the_other
 from sidecar.core.text import Text
 from sidecar.core.text_parts import NarrowParts, TextAgain, TextParts
 
@@ -122,3 +124,14 @@ def test_what_a_part_would_make_of_a_text_is_told_before(parts: list[str], bytes
         text.add(part)
     assert text.in_one_piece(parts[-1]) == bytes_
     assert NarrowParts().in_one_piece(parts[-1]) == 0
+
+
+@given(st.lists(PART), st.data())
+def test_texts_one_behind_the_other_say_what_they_say(parts: list[str], data: st.DataObject) -> None:
+    """Some of them in chunks; a line end between two of them is never divided."""
+    said = one_behind_the_other(part if data.draw(st.booleans()) else Text.of(part) for part in parts)
+    assert said == "".join(parts)
+    if isinstance(said, Text):
+        again = Text("".join(parts))
+        assert (said.line_count, len(said)) == (again.line_count, len(again))
+        assert not any(a.endswith("\r") and b.startswith("\n") for a, b in itertools.pairwise(said.chunks))
