@@ -199,9 +199,14 @@ def utf_8(chunks: Chunks) -> Iterator[bytes]:
 
 def say_the_same(one: Chunks, other: Chunks) -> bool:
     """Whether they do, cut at different places. Nothing is joined."""
-    if isinstance(one, Narrow) and isinstance(other, Narrow):
+    if _are_bytes(one) and _are_bytes(other):
         return same_pieces(utf_8(one), utf_8(other))
     return same_pieces(runs(one), runs(other))
+
+
+def _are_bytes(chunks: Chunks) -> bool:
+    """Whether most are kept so: to make it of the others takes longer than to compare them."""
+    return 2 * sum(isinstance(kept, bytes) for kept in as_kept(chunks)) > len(chunks)
 
 
 def has_return(kept: Kept) -> bool:

@@ -67,7 +67,8 @@ async def longest(
     file, small = folder / "large.txt", folder / "small.txt"
     small.write_text("small\n")
     if make is not None:
-        file.write_text("other\n") if is_later else file.write_bytes(before.encode())
+        end = "\r\n" if "\r\n" in before else "\n"  # what is written gets the line ends of the file
+        file.write_bytes(f"other{end}".encode() if is_later else before.encode())
     first, line = written(base / "first", file, before), written(base / "line", file, content)
     async with a_product(folder, {"fake": {"prompted": True}}, client=(), planted=planted) as product:
         session = await product.session("fake")
