@@ -28,7 +28,10 @@ class Noted:
 
     @property
     def fits(self) -> bool:
-        return all(self.text.part(hunk.start, hunk.end) == hunk.said for hunk in self.hunks)
+        size = len(self.text)
+        return all(
+            hunk.end <= size and self.text.part(hunk.start, hunk.end) == hunk.said for hunk in self.hunks
+        )
 
 
 class HunksThen:
