@@ -33,6 +33,7 @@ from typing import NamedTuple
 from sidecar.core.change import Edit
 from sidecar.core.lf_lines import LfLines
 from sidecar.core.rope import Rope
+from sidecar.core.sharing import sharing
 from sidecar.core.text import Encoding, Range, Text
 from sidecar.core.uri import DocumentUri
 
@@ -143,6 +144,8 @@ class Overlay:
         """To this editor only "\\n" ends a line (Neovim, Emacs, Helix; see lf_lines.py)."""
         self.in_any_order = False
         """This editor numbers its changes one by one and may send them out of order (Helix 25.01)."""
+        self.like: Callable[[DocumentUri], Text | None] = lambda uri: None
+        """A text that somebody keeps anyway and that a document which is opened probably says, or nearly: what is equal is then there once."""
         self._documents: dict[DocumentUri, Document] = {}
         self._incarnations = 0
 
@@ -178,7 +181,8 @@ class Overlay:
         if self.lf_lines:
             document.lf_lines = LfLines(text)
         if known is None:
-            document.rope = Rope(text)
+            like = self.like(modification.uri)
+            document.rope = Rope(text) if like is None else Rope.of(sharing(text, like))
             return Applied(document)
         self._restart(document)
         edits = self._edit(document, [ContentChange(None, text)])

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sidecar.core.change import Edit
 from sidecar.core.overlay import Action, Applied, ContentChange, Document, Modification, Overlay
-from sidecar.core.text import Encoding, Position, Range
+from sidecar.core.text import Encoding, Position, Range, Text
 from sidecar.core.uri import DocumentUri
 from tests.support import oracle
 
@@ -176,6 +176,26 @@ def test_nothing_is_open_after(events: list[Modification], note: str | None) -> 
     assert overlay.get(URI) is None
     assert list(overlay.documents()) == []
     assert documents[-1].note == note
+
+
+def test_what_somebody_keeps_of_a_document_is_there_once() -> None:
+    """An editor that opens a file for each of an agent's writes tells all of its text each time."""
+    kept = Text.of("".join(f"line {number}\n" for number in range(10_000)))
+    overlay = Overlay()
+    overlay.like = {URI: kept}.get
+    for text, new in ((str(kept), 0), ("x" + str(kept), 1), ("other", 1)):
+        document = overlay.apply(opened(text)).document
+        assert document is not None
+        assert str(document.snapshot()) == text
+        ours, theirs = (
+            document.snapshot().chunks,
+            kept.chunks,
+        )  # the tuples are kept while their pieces are compared
+        assert len(set(map(id, ours)) - set(map(id, theirs))) == new
+        overlay.apply(changed(2, at("0:0", "y")))
+        assert str(document.snapshot()) == "y" + text
+        overlay.apply(CLOSED)
+    assert kept.slice(0, 7) == "line 0\n"
 
 
 def test_what_a_document_says_of_itself() -> None:

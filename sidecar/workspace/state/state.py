@@ -54,6 +54,14 @@ class State:
         self.opaque = Opaque(self.storage)
         self.saved_as = SavedAs(self.documents, self.ledgers, self.beliefs)
         self.documents.disk.moment = self.beliefs.moment
+        self.overlay.like = self._like
+
+    def _like(self, uri: DocumentUri) -> Text | None:
+        """What a document that is opened probably says: what its file said last, with what is under review in it."""
+        reviewed, newest = self.ledgers.get(uri), self.documents.disk.newest(uri)
+        if reviewed is not None:
+            return reviewed.text
+        return None if newest is None else newest.text
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """Applies one change from the editor. Returns the document to check on disk, and an oddity to log."""
