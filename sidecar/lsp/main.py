@@ -48,8 +48,10 @@ def run(
 
     import anyio
 
+    from sidecar import given_back
     from sidecar.lsp.kept_code import kept_code
 
+    given_back.one_arena()
     with lasting(), kept_code():
         from sidecar.lsp.server import serve
 

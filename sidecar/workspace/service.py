@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+from sidecar import given_back
 from sidecar.config import Settings
 from sidecar.core.any_text import AnyText
 from sidecar.core.json_types import Json
@@ -221,6 +222,8 @@ class Workspace:
                 self._tasks.start_soon(self._behind.closed_while_looked_at, closing)
             self.conflicts.ended(closing, "closed")
             self._unsaved.closed(closing)
+            given_back.soon(len(closing.document.rope))
+        given_back.soon(len(modification.text or ""))
         if tracked is None:
             return
         text = tracked.document.snapshot()
@@ -367,6 +370,7 @@ class Workspace:
         finally:
             self._opening.drop(session)
             self.state.beliefs.forget_session(session.id)
+            given_back.soon(given_back.LARGE + 1)  # nobody counts what it believed
 
     def _note_commits(self, session: Session, outcome: Outcome) -> None:
         """What was committed while an agent worked was not reviewed by that."""

@@ -15,7 +15,17 @@ ROOT = Path(sidecar.__file__).parent
 
 LAYERS = [
     {"core", "windows_processes"},
-    {"config", "lasting", "long_json", "matchers", "own_program", "processes", "state_folder", "stderr_log"},
+    {
+        "config",
+        "given_back",
+        "lasting",
+        "long_json",
+        "matchers",
+        "own_program",
+        "processes",
+        "state_folder",
+        "stderr_log",
+    },
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors

@@ -10,12 +10,17 @@ from typing import TypeVar
 
 import anyio.to_thread
 
+from sidecar import given_back
+
 T = TypeVar("T")
 
-LARGE = 256 * 1024
+LARGE = given_back.LARGE
 """Characters. To compare, journal and note fewer takes the loop a few milliseconds; to ask a thread costs as much as a few thousand."""
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
     """What `work` returns. `size`: characters of the texts together."""
-    return work() if size <= LARGE else await anyio.to_thread.run_sync(work)
+    if size <= LARGE:
+        return work()
+    given_back.soon(size)
+    return await anyio.to_thread.run_sync(work)

@@ -1,0 +1,63 @@
+"""The memory that large texts took is given back once, soon after the last of them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from sidecar import given_back
+from sidecar.given_back import LARGE, GivesBack
+
+
+def test_once_after_the_last_large_text() -> None:
+    given: list[bool] = []
+    done = threading.Event()
+
+    def give() -> None:
+        given.append(threading.current_thread() is threading.main_thread())
+        done.set()
+
+    async def work() -> None:
+        gives = GivesBack(give, quiet=0.05)
+        for _ in range(2):
+            for _ in range(5):
+                gives.soon(LARGE + 1)
+                assert not done.is_set()
+                await asyncio.sleep(0)
+            assert await asyncio.to_thread(done.wait, 10)
+            done.clear()
+        gives.soon(LARGE)
+        await asyncio.sleep(0.2)
+
+    asyncio.run(work())
+    assert given == [False, False]
+
+
+def test_a_loop_that_ended_before_is_not_waited_for() -> None:
+    done = threading.Event()
+    gives = GivesBack(done.set, quiet=0.05)
+
+    async def works() -> None:
+        gives.soon(LARGE + 1)
+
+    async def waits() -> bool:
+        gives.soon(LARGE + 1)
+        return await asyncio.to_thread(done.wait, 10)
+
+    asyncio.run(works())
+    assert asyncio.run(waits())
+
+
+def test_where_libc_has_no_such_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_back, "_mallopt", None)
+    monkeypatch.setattr(given_back, "_malloc_trim", None)
+    given_back.one_arena()
+    asyncio.run(_given())
+
+
+async def _given() -> None:
+    gives = GivesBack(quiet=0.0)
+    gives.soon(LARGE + 1)
+    await asyncio.sleep(0.05)
