@@ -13,7 +13,7 @@ from pathlib import Path
 from sidecar.acp import pipes
 from sidecar.acp import reaper as reaper_module
 from sidecar.acp.limits import Ladder
-from sidecar.acp.process import AgentProcess, Exit, Tail
+from sidecar.acp.process import AgentProcess, Exit, Tail, one_at_a_time
 
 REAPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")))
 """-I and -S: the open folder and PYTHON* variables cannot affect it."""
@@ -39,18 +39,19 @@ async def start(
         stdin, to_agent, from_agent, stdout, errors, to_errors, control, to_reaper, from_reaper, status = fds
         pipes.enlarge(stdin)
         pipes.enlarge(stdout)
-        child = await asyncio.create_subprocess_exec(
-            *reaper,
-            *(str(control), str(status), str(os.getpid())),
-            *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=to_errors if stderr is None else stderr,
-            cwd=cwd,
-            env=dict(env),
-            pass_fds=(control, status),
-            start_new_session=True,
-        )
+        async with one_at_a_time():
+            child = await asyncio.create_subprocess_exec(
+                *reaper,
+                *(str(control), str(status), str(os.getpid())),
+                *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=to_errors if stderr is None else stderr,
+                cwd=cwd,
+                env=dict(env),
+                pass_fds=(control, status),
+                start_new_session=True,
+            )
     except BaseException:
         for fd in fds:
             os.close(fd)

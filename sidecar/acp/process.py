@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from sidecar.acp.limits import Ladder
 from sidecar.acp.noise import Noise
@@ -140,6 +141,14 @@ class AgentProcess:
     def on_stop(self, hurry: Callable[[str], None], cleanup: Callable[[], None]) -> None:
         """`hurry` is called with "", "t" (ask to end) and "k" (end it), `cleanup` once at the very end."""
         self._hurry, self._cleanup = hurry, cleanup
+
+
+_starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+def one_at_a_time() -> asyncio.Lock:
+    """To be held while the system starts a process, for which the event loop waits: everybody else is served before the next one."""
+    return _starting.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 async def start(

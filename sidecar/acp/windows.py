@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from ctypes import wintypes
 
-from sidecar.acp.process import AgentProcess, Exit, Tail
+from sidecar.acp.process import AgentProcess, Exit, Tail, one_at_a_time
 
 _CREATE_SUSPENDED = 0x00000004
 _JOB_EXTENDED_LIMITS = 9
@@ -28,16 +28,19 @@ _ROOM = 1024 * 1024
 async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str) -> AgentProcess:
     """See `process.start`."""
     job = _Job()
-    child = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=cwd,
-        env=dict(env),
-        limit=_ROOM,
-        creationflags=_CREATE_SUSPENDED | subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP,
-    )
+    async with one_at_a_time():
+        child = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=cwd,
+            env=dict(env),
+            limit=_ROOM,
+            creationflags=_CREATE_SUSPENDED
+            | subprocess.CREATE_NO_WINDOW
+            | subprocess.CREATE_NEW_PROCESS_GROUP,
+        )
     try:
         job.take(child.pid)
     except OSError:

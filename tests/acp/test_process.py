@@ -29,6 +29,30 @@ async def start(script: dict, tmp_path: Path, **how) -> process.AgentProcess:
     return await posix.start(argv(script), ENV, str(tmp_path), "fake", **how)
 
 
+async def test_many_that_start_at_once_leave_the_event_loop_to_others_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds, at = 0, list[int]()
+    begins = asyncio.create_subprocess_exec
+
+    async def counted(*argv, **how):
+        at.append(rounds)
+        return await begins(*argv, **how)
+
+    def another_round() -> None:
+        nonlocal rounds, waits
+        rounds += 1
+        waits = asyncio.get_running_loop().call_soon(another_round)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", counted)
+    waits = asyncio.get_running_loop().call_soon(another_round)
+    agents = await asyncio.gather(*(start({}, tmp_path) for _ in range(5)))
+    waits.cancel()
+    for agent in agents:
+        await agent.stop(QUICK)
+    assert len(set(at)) == 5, at
+
+
 # what the agent does · how many processes it leaves behind itself
 LADDER = {
     "ends on end of input": [],
