@@ -114,6 +114,8 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
     hunks: list[Hunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
     while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
+        if grain.by_line and _is_one_line(old, *rest[:2]) and _is_one_line(new, *rest[2:]):
+            break  # it may be all of a file, and there is nothing within it to look for
         step = _resync(old, new, rest, grain, budget)
         if step is None:
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
@@ -123,6 +125,10 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
         rest = _skip_equal(old, new, rest, grain)
     add(hunks, rest)
     return hunks
+
+
+def _is_one_line(text: str, start: int, end: int) -> bool:
+    return text.find("\n", start, end - 1) < 0 and text.find("\r", start, end - 1) < 0
 
 
 def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:

@@ -95,12 +95,16 @@ def base_of(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> 
     return texts[-1] if isinstance(plan, Conflict) else plan.base
 
 
-def conflicting_base(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> str | None:
-    """The base from which `new` is a conflict with `current`, when `plan_write` says that it is one."""
+def conflict_of(
+    candidates: Iterable[Candidate], current: AnyText, new: AnyText
+) -> tuple[str, Conflict] | None:
+    """The base from which `new` is a conflict with `current`, and that, when `plan_write` says that it is one."""
     shown, doubtful = _sorted(candidates)
-    texts = _left(shown, doubtful, new)[1]
-    strings = (str(text) for text in texts)
-    return next((text for text in strings if isinstance(merge(text, str(current), str(new)), Conflict)), None)
+    for text in map(str, _left(shown, doubtful, new)[1]):
+        merged = merge(text, str(current), str(new))
+        if isinstance(merged, Conflict):
+            return text, merged
+    return None
 
 
 def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candidate]]:

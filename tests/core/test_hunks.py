@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sidecar.core import hunks
 from sidecar.core.hunks import MAX_HUNKS, Hunk, line_hunks, lines_of, places
 
 PIECES = st.sampled_from(
@@ -113,3 +114,17 @@ def test_a_rewritten_block_between_lines_that_stay() -> None:
     old, new = "".join(lines), "".join(lines[:1000] + block + lines[1500:])
     [hunk] = line_hunks(old, new)
     assert new[hunk.new_start : hunk.new_end] == "".join(block)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_within_one_line_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    """It may be all of a file of many megabytes. A `\r\n` is not known to be its end only, and is looked at."""
+    looked: list[str] = []
+
+    def resync(old: str, new: str, *rest: object) -> None:
+        looked.append(end)
+
+    monkeypatch.setattr(hunks, "_resync", resync)
+    old, new = f"first\na b c d{end}last", f"first\na x c y{end}last"
+    assert line_hunks(old, new) == [Hunk(6, len(old) - (4 if end else 0), 6, len(new) - (4 if end else 0))]
+    assert looked == (["\r\n"] if end == "\r\n" else [])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidecar.core import writes
+from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.refusal import Refusal
+from sidecar.workspace.edits import conflicts
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
@@ -202,6 +206,49 @@ async def refused_write(turn: Turn, editor: FakeEditor) -> None:
     answer = await turn.bench.write("a.txt", THEIRS, session=turn.session)
     assert isinstance(answer, Refusal)
     assert answer.kind.value == "conflict"
+
+
+def test_in_a_large_text_it_is_looked_for_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody else waits for what is compared on the event loop."""
+    on_the_loop: list[str] = []
+
+    def noted(where: str) -> Callable[[str, str, str], Merged | Conflict]:
+        def merges(base: str, ours: str, theirs: str) -> Merged | Conflict:
+            if threading.current_thread() is threading.main_thread():
+                on_the_loop.append(where)
+            return merge(base, ours, theirs)
+
+        return merges
+
+    for module in (writes, conflicts):
+        monkeypatch.setattr(module, "merge", noted(module.__name__))
+    base = BASE + "a line\n" * 50_000
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        (turn.bench.folder / "large.txt").write_text(base)
+        editor.opens("large.txt")
+        await asyncio.sleep(1)
+        assert await turn.bench.read("large.txt", session=turn.session) == base
+        editor.replaces("large.txt", "one", "mine")
+        await asyncio.sleep(0.1)
+        rows = told(turn.bench)
+        answer = await turn.bench.write("large.txt", base.replace("one", "theirs"), session=turn.session)
+        assert isinstance(answer, Refusal)
+        (row,) = rows
+        (hunk,) = row["hunks"]
+        assert (hunk["base"], hunk["mine"], hunk["agent"]) == ("one\n", "mine\n", "theirs\n")
+        assert hunk["range"] == {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+        assert not on_the_loop
+        assert turn.bench.workspace.conflicts.rows() == [row]
+        assert not on_the_loop
+        editor.replaces("large.txt", "mine", "my own")
+        (row,) = turn.bench.workspace.conflicts.rows()
+        (hunk,) = row["hunks"]
+        assert hunk["mine"] == "my own\n"
+
+    play(tmp_path, WELL_BEHAVED, script, custom=False)
 
 
 @every_editor

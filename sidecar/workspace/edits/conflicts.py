@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sidecar.core.hunks import line_hunks, lines_of
+from sidecar.core.hunks import line_hunks
 from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
 from sidecar.core.normal import Normal
+from sidecar.core.text import Encoding, Position, Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import EditorCapabilities
 from sidecar.workspace.state.documents import Tracked
@@ -52,6 +53,8 @@ class Open:
     """The agent was asked to make its change again."""
     on_its_way: bool = False
     """It is decided, and the editor has not answered yet whether it did what that takes."""
+    places: tuple[Text, Sequence[ConflictHunk]] | None = None
+    """The places to decide, in the text that the document had when they were last looked for."""
 
     def start(self, disk: str, now: str) -> str:
         """From which text on the change is measured that led to `disk`, in a document that says `now`: from what its author had read, so that it
@@ -94,9 +97,10 @@ class Conflicts:
         *,
         said: str | None = None,
         refused: bool = False,
+        places: Conflict | None = None,
     ) -> Open:
         """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
-        us is one conflict, with the disk (opencode does both)."""
+        us is one conflict, with the disk (opencode does both). `places`: those to decide in what the document says, where they are known."""
         known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
         twin = self._twin(tracked, origin, theirs)
         if twin is not None:
@@ -116,6 +120,7 @@ class Conflicts:
             if session is not None:
                 known.session, known.author = session, author or known.author
         known.refused = refused
+        known.places = None if places is None else (tracked.document.snapshot(), places.hunks)
         known.said = base if said is None else said
         self.moved(self.row(known))
         return known
@@ -177,13 +182,14 @@ class Conflicts:
         if conflict.session is not None:
             row |= {"sessionId": conflict.session.id, "agent": conflict.session.agent}
         now = Normal(str(snapshot))
-        hunks = _hunks(conflict, now.text)
+        if conflict.places is None or conflict.places[0] is not snapshot:
+            conflict.places = snapshot, _hunks(conflict, now.text)
+        hunks = conflict.places[1]
         can = self._capabilities()
         place = can.coordinates.places(snapshot)
-        starts = list(itertools.accumulate(map(len, lines_of(now.text)), initial=0)) if hunks else []
         shown: list[Json] = []
         for hunk in hunks:
-            start = starts[hunk.start_line]
+            start = snapshot.compared().offset_at(Position(hunk.start_line, 0), Encoding.UTF_32)
             first = place(now.offset_in_raw(start))
             last = place(now.offset_in_raw(start + len(hunk.ours)))
             shown.append(

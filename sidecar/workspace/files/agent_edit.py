@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -22,7 +22,7 @@ from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.core.writes import EditText, NoChange, Plan
+from sidecar.core.writes import EditText, NoChange, Plan, conflict_of
 from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
@@ -32,8 +32,8 @@ from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.state import State
 
-Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
-"""Called for a refused write, with the texts that it could have been based on."""
+Tell: TypeAlias = Callable[[WriteTask, Tracked, Conflict, tuple[str, Conflict] | None], None]
+"""Called for a refused write, also with the text from which it is a conflict, and that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class _WorkedOut:
     """Added and removed by the edit."""
     wanted: Text | None = None
     """What it leads to, where that is large, and what the agent wants."""
+    against: tuple[str, Conflict] | None = None
+    """The text from which it is a conflict, and that, where it is one."""
 
 
 def _normal(text: Text, wanted: AnyText) -> Normal | NormalText:
@@ -115,6 +117,9 @@ class AgentEdit(Intent[Refusal | None]):
         plan = self._task.plan(candidates, now.text)
         if self._is_notebook:
             plan = self._as_saved(plan, str(now.text))
+        if isinstance(plan, Conflict):
+            against = conflict_of(candidates, now.text, self._task.wanted)
+            return _WorkedOut(candidates, text, now, plan, (0, 0), against=against)
         if not isinstance(plan, EditText):
             return _WorkedOut(candidates, text, now, plan, (0, 0))
         if isinstance(now, NormalText):
@@ -166,7 +171,7 @@ class AgentEdit(Intent[Refusal | None]):
             case Refusal() as refusal:
                 return Stop(refusal)
             case Conflict() as found:
-                self._tell(task, tracked, candidates, found)
+                self._tell(task, tracked, found, ahead.against)
                 return Stop(conflict(place.requested, found))
             case _:
                 assert_never(ahead.edit)

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import anyio
 
-from sidecar.core.belief import Candidate
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Mark
 from sidecar.core.merge import Conflict
@@ -18,7 +16,6 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
-from sidecar.core.writes import conflicting_base
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts
 from sidecar.workspace.edits.door import Door, Gone, Landed, NotTaken, Stop, Unanswered
@@ -270,14 +267,13 @@ class BufferWriter:
             self._state.ledgers.moved(reviewed)
 
     def _tell(
-        self, task: WriteTask, tracked: Tracked, candidates: Sequence[Candidate], found: Conflict
+        self, task: WriteTask, tracked: Tracked, found: Conflict, against: tuple[str, Conflict] | None
     ) -> None:
         """The user hears of a conflict once a turn and document: the agent will read again and retry."""
         session, uri = task.session, tracked.document.uri
-        if self.conflicts is not None:
-            base = conflicting_base(candidates, tracked.text(), task.wanted)
-            if base is not None:
-                self.conflicts.found(tracked, "write", base, str(task.wanted), session)
+        if self.conflicts is not None and against is not None:
+            base, places = against
+            self.conflicts.found(tracked, "write", base, str(task.wanted), session, places=places)
         if uri in session.told or self._editor.capabilities.conflicts:
             return
         session.told.add(uri)
