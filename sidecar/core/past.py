@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sidecar.core.change import Edit
-from sidecar.core.normal import BOM, says
+from sidecar.core.normal import BOM, has_mark, says
 from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
@@ -106,10 +106,8 @@ class Past:
 
     def _texts(self) -> Iterator[tuple[int, Rope]]:
         """Each with the length of its compared form, oldest first. The rope goes on changing."""
-        rope = Rope.of(self._blocks[0].text)
-        raw = str(rope)
-        mark = raw.startswith(BOM)
-        length = len(raw) - raw.count("\r\n") - mark
+        first = self._blocks[0].text
+        rope, mark, length = Rope.of(first), has_mark(first), len(first.compared())
         yield length, rope
         for block in self._blocks:
             for edit in block.edits:

@@ -10,6 +10,7 @@ from sidecar.core import past as module
 from sidecar.core.normal import BOM, normal
 from sidecar.core.past import Past
 from sidecar.core.rope import Rope
+from sidecar.core.text import Text
 
 PIECES = st.lists(st.sampled_from(["a", "bc", "\n", "\r", "\r\n", BOM, "😀"]), max_size=5).map("".join)
 
@@ -83,3 +84,15 @@ def test_large_edits_count_by_their_size(monkeypatch: pytest.MonkeyPatch) -> Non
         typed(document, past, 0, len(document), str(number % 10) * 1000)
     assert past.find("9" * 1000) == past.newest
     assert len(past.texts(0, past.newest)) < 8
+
+
+def test_a_long_text_is_looked_for_without_making_a_string_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A save is compared on the event loop."""
+    document = Rope(BOM + "a line\r\n" * 10_000)
+    past = Past(document.snapshot())
+    typed(document, past, 1, 1, "x")
+    wanted = normal(str(document.snapshot()))
+    monkeypatch.setattr(Text, "__str__", lambda text: pytest.fail("a string was made"))
+    assert past.find(wanted) == 1
+    assert past.find(wanted[1:]) == 0
+    assert past.find(wanted[2:]) is None

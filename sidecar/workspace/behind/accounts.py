@@ -11,7 +11,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from sidecar.core.kept import Kept
-from sidecar.core.normal import says
+from sidecar.core.normal import normal, says
+from sidecar.core.sharing import sharing
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
@@ -73,8 +74,10 @@ class Accounts:
         when (acts.py); None: since just now."""
         if not self.open:
             return
+        known = self._accounts.get(uri)
+        like = Text() if known is None or known.text is None else known.text
         self._drop(uri)
-        kept = Text.of(text) if isinstance(text, str) else text
+        kept = sharing(text, like) if isinstance(text, str) else text
         self._accounts[uri] = Account(kept, exact, file_time() if at is None else at)
         self._size += _length(kept)
         for old in self._accounts.values():
@@ -138,9 +141,8 @@ class Accounts:
     def _says_else(self, uri: DocumentUri, text: Text | str, at: int | None) -> None:
         """As `says`, unless the account has the same text already, perhaps more exactly."""
         known = self._accounts.get(uri)
-        raw = Text.of(text) if isinstance(text, str) else text
-        if known is None or known.text is None or Kept.of_raw(known.text) != Kept.of_raw(raw):
-            self.says(uri, raw, at=at)
+        if known is None or known.text is None or not says(known.text, normal(text)):
+            self.says(uri, text, at=at)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         """By the user, in the editor."""
