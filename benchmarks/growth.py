@@ -32,7 +32,7 @@ WITH_GIT = (1_000, 10_000, 45_000, 300_000)
 WITHOUT_GIT = (1_000, 10_000, 100_000)
 IN_A_FOLDER = 20
 NEVER = 2**63
-MEGABYTES = (1, 3, 9)
+FILES_MB = (1, 3, 9)
 """Sizes of the file that an agent writes again and again."""
 WRITES = 6
 SETTLE = 2 * given_back.QUIET + 1
@@ -61,7 +61,7 @@ def cases() -> Iterator[Case]:
 def _files() -> Iterator[Case]:
     """In a process of its own each."""
     taken: list[tuple[int, float]] = []
-    for megabytes in MEGABYTES:
+    for megabytes in FILES_MB:
         with ExitStack() as stack:
             scratch = stack.enter_context(Scratch())
             server = sidecar(stack, scratch)

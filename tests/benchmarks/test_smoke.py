@@ -17,7 +17,7 @@ TINY = {
     "FILES": 3,
     "WITH_GIT": (20, 60),
     "WITHOUT_GIT": (20, 60),
-    "MEGABYTES": (1, 2),
+    "FILES_MB": (1, 2),
     "SETTLE": 0.1,
     "SESSIONS_AT": (1, 3),
     "DOCUMENTS_AT": (1, 3),

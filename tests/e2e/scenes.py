@@ -66,6 +66,21 @@ def reopens(stand: Stand) -> object:
     return [message["method"] for message in desk.told()[before:]]
 
 
+def undo_reopens(stand: Stand) -> object:
+    """That is undone."""
+    if not stand.ours:
+        return None
+    desk = stand.desk(TEXT)
+    desk.path.write_bytes(b"something of another length\n")
+    stand.probe.request("sidecar/reload", {"uri": desk.uri, "version": desk.version, "edits": []})
+    desk.settle()
+    before = len(desk.told())
+    desk.hands.undo()
+    desk.settle()
+    told = [message["method"] for message in desk.told()[before:]]
+    return [method for method, _ in itertools.groupby(told)]
+
+
 def messages(stand: Stand) -> object:
     """Whether it says that it asks questions for a server, and whether it does."""
     question = {"type": 3, "message": "what?", "actions": [{"title": "A"}, {"title": "B"}]}
@@ -412,6 +427,7 @@ SCENES: dict[str, Scene] = {
         refused_save_told,
         reloads,
         reopens,
+        undo_reopens,
         messages,
     )
 }
