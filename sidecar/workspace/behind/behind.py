@@ -274,10 +274,8 @@ class Behind:
         if tracked.agents_edits == seen.writes:
             return
         raw = str(tracked.document.snapshot())
-        seen.review, seen.changes = (
-            self._entering.review(tracked.document.uri, raw),
-            on_top(raw, seen.start, seen.legs),
-        )
+        seen.review = self._entering.review(tracked.document.uri, raw)
+        seen.changes = on_top(raw, seen.start, seen.legs)
         seen.writes = tracked.agents_edits
 
     def _before_it_was_taken(

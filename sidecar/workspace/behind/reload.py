@@ -81,9 +81,8 @@ class Reloader:
                 again, opened = followed.tracked, followed.watch
                 if opened is not None:
                     said = normal(str(again.opened_with or ""))
-                    if (
-                        self._editor.capabilities.keeps_lines
-                    ):  # it decides anew whether there is a final line end
+                    # An editor of lines decides anew whether there is a final line end
+                    if self._editor.capabilities.keeps_lines:
                         disk, wanted = ended_as(disk, said), ended_as(wanted, said)
                     if said != disk:
                         await self._took_another(again, before, now, edits, opened.text_at(answer.version))
@@ -131,7 +130,8 @@ class Reloader:
 
     async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, told: int, on_top: int) -> None:
         """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
-        that, and comes back. `told`: how many edits were told before the answer, that among them: who undoes the edits on top makes it say that, too."""
+        that, and comes back. `told`: how many edits were told before the answer. The taking is among them: a later edit that leads to the same text
+        undoes what came on top."""
         text = str(watch.before)
         for i, edit in enumerate(watch.edits[:told]):
             after = text[: edit.start] + edit.new + text[edit.end :]

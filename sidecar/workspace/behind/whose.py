@@ -6,8 +6,8 @@
    where an agent made all of what is gone, or nobody is known to have made or removed it: else somebody's work went with it (unopened.py). A
    text with which the user closed the file is the user's: a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
-3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py). A call that says it began
-   with what came of the change has not made it.
+3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py). A call is not the
+   author of a text that it says it began with.
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
 """
 
