@@ -45,6 +45,9 @@ class File:
     pending: set[str] = field(default_factory=set[str])
     """What a program took from the disk and the editor still shows: it goes with the next look at the disk, whatever the person undoes and
     redoes before that."""
+    unseen: set[str] = field(default_factory=set[str])
+    """What the disk says of the person's that a close would bring back. It counts once it is shown: a document that the editor took for saved keeps
+    its text, as VS Code does where an undo comes to the text of an earlier save."""
     shown: str | None = None
     """What the person saw last."""
     seen: str | None = None
@@ -117,15 +120,19 @@ class Oracle:
         """The person closed the document. What they had not saved is gone, also what was out of sight in that moment, because the editor was taking what
         the disk says; what they had rejected does not come back with the disk."""
         file = self.file(name)
-        reviewed = set(file.reviewed)
+        reviewed, taken = set(file.reviewed), set(file.taken)
         self.stepped(name, before, disk, since)
+        file.unseen = taken - file.taken
         file.taken |= {one for one in tokens(file.seen) if is_persons(one)} - self._all_of(name, disk)
         file.rejected |= reviewed
         file.reviewed = reviewed
 
     def sees(self, name: str, text: str | None) -> None:
         """What is shown after a step of the person's."""
-        self.file(name).seen = text
+        file = self.file(name)
+        file.seen = text
+        file.taken |= file.unseen - self._all_of(name, text)
+        file.unseen = set()
 
     def put(self, name: str, before: str, after: str, shown: str | None) -> None:
         """A program put `after` on the disk, which said `before`, while the person saw `shown`."""

@@ -17,7 +17,7 @@ from tests.hands.tokens import agents_alone, tokens
 from tests.support.waiting import eventually
 
 TURN_SECONDS = 90
-REST_SECONDS = 20
+LOOKS = 3
 
 
 def play(
@@ -198,10 +198,13 @@ class _Run:
         )
 
     def rest(self) -> None:
-        """Until the agent is done and what it reads is what is shown."""
-        self.wait_for_turn()
-        self.editor.prompt([{"see": str(self.path(name))} for name in self.plan.files])
-        self.wait_for_turn()
+        """Until the agent is done and what it reads is what is shown. An editor that saves by itself may add a line end right after it was read."""
+        for _ in range(LOOKS):
+            self.wait_for_turn()
+            self.editor.prompt([{"see": str(self.path(name))} for name in self.plan.files])
+            self.wait_for_turn()
+            if not any(self.read_otherwise(name, self.text(name)) for name in self.plan.files):
+                return
 
     def verdict(self) -> list[Problem]:
         problems: list[Problem] = []

@@ -88,6 +88,18 @@ def test_what_is_closed_while_it_is_out_of_sight(
     assert faults(oracle, "l1x\na3x\n") == lost
 
 
+@pytest.mark.parametrize(("shown", "lost"), [("l1x\n", []), ("l1x\nu2x\n", [("lost", 3)])])
+def test_what_a_close_would_bring_from_the_disk_counts_once_it_is_shown(
+    oracle: Oracle, shown: str, lost: list[tuple[str, int]]
+) -> None:
+    """VS Code takes a document for saved that an undo brought to the text of an earlier save, and keeps its text when it is closed."""
+    oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\n")
+    oracle.closed("a.txt", "l1x\n", "l1x\nu2x\n")
+    oracle.sees("a.txt", shown)
+    oracle.sees("a.txt", shown)
+    assert faults(oracle, "l1x\n") == lost
+
+
 def test_what_is_there_twice(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu2x\nu2x\n") == [("twice", 1)]
 
