@@ -58,6 +58,7 @@ from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.review.resolving import Take
 from sidecar.workspace.review.review import Result, Selector
 from sidecar.workspace.service import Workspace
+from sidecar.workspace.sessions.conversations import Conversations
 from sidecar.workspace.state.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -251,34 +252,8 @@ class Connection:
     def list_agents(self) -> Sequence[AgentInfo]:
         return [] if self._agents is None else self._agents.list()
 
-    # lsp.session_commands.SessionService
-
-    async def list_sessions(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
-        return await self._ready().list_sessions(agent, everywhere)
-
-    async def load_session(self, session_id: str, replay: bool) -> Json:
-        return await self._ready().load_session(session_id, replay)
-
-    async def fork_session(self, session_id: str) -> Json:
-        return await self._ready().fork_session(session_id)
-
-    async def delete_sessions(self, session_id: str | None) -> Json:
-        return await self._ready().delete_sessions(session_id)
-
-    async def transcript(self, session_id: str) -> Json:
-        return await self._ready().transcript(session_id)
-
-    async def set_mode(self, session_id: str, mode_id: str) -> Json:
-        return await self._ready().set_mode(session_id, mode_id)
-
-    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
-        return await self._ready().set_config_option(session_id, config_id, value)
-
-    async def authenticate(self, agent: str, method_id: str | None, finished: bool) -> Json:
-        return await self._ready().authenticate(agent, method_id, finished)
-
-    async def logout(self, agent: str) -> None:
-        await self._ready().logout(agent)
+    def conversations(self) -> Conversations:
+        return self._ready().conversations
 
     # lsp.review.ReviewService
 
@@ -308,7 +283,7 @@ class Connection:
         return [] if self._workspace is None else self._workspace.conflicts.rows(uri)
 
     async def resolve_conflict(self, conflict_id: str, take: Take) -> Json:
-        return await self._ready().resolve_conflict(conflict_id, take)
+        return await self._ready().resolver.resolve(conflict_id, take)
 
     def _ready(self) -> Workspace:
         if self._workspace is None:
@@ -331,7 +306,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         commands = Commands(connection, transcripts, editor, background, editor.questions.open)
         review = ReviewFeatures(connection, editor, server)
         review.add_to(commands)
-        SessionCommands(connection).add_to(commands)
+        SessionCommands(connection.conversations).add_to(commands)
         editor.on_changes_moved = review.moved
         conflicts = ConflictFeatures(connection, editor, server, review.moved)
         conflicts.add_to(commands)

@@ -60,6 +60,19 @@ class Guests(Protocol):
     def admitted(self, session_id: str) -> Awaitable[Refusal | None]: ...
 
 
+class Conversations(Protocol):
+    """`workspace.sessions.conversations.Conversations`; see there for what the methods promise."""
+
+    async def list(self) -> Sequence[Json]: ...
+    async def load(self, session_id: str, replay: bool) -> Json: ...
+    async def fork(self, session_id: str) -> Json: ...
+    async def history(self, listener: Attached, session_id: str) -> Sequence[Json]: ...
+    async def set_mode(self, session_id: str, mode_id: str, by: Attached) -> Json: ...
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool, by: Attached
+    ) -> Sequence[Json]: ...
+
+
 class Service(Protocol):
     """`workspace.service.Workspace`; see there for what the methods promise."""
 
@@ -67,20 +80,14 @@ class Service(Protocol):
     def guests(self) -> Guests: ...
     @property
     def audience(self) -> Audience: ...
+    @property
+    def conversations(self) -> Conversations: ...
     def has_session(self, session_id: str) -> bool: ...
-    async def list_sessions(self) -> Sequence[Json]: ...
     async def new_session(self, agent: str | None, cwd: str) -> OpenedSession: ...
-    async def load_session(self, session_id: str, replay: bool) -> Json: ...
-    async def fork_session(self, session_id: str) -> Json: ...
-    async def history(self, listener: Attached, session_id: str) -> Sequence[Json]: ...
     def start_prompt(
         self, session_id: str, blocks: Sequence[Json], *, by: Attached
     ) -> tuple[str, int, Awaitable[Json]]: ...
     def cancel(self, session_id: str) -> None: ...
-    async def set_mode(self, session_id: str, mode_id: str, by: Attached) -> Json: ...
-    async def set_config_option(
-        self, session_id: str, config_id: str, value: str | bool, by: Attached
-    ) -> Sequence[Json]: ...
 
 
 class Attached:
@@ -194,7 +201,7 @@ class Attached:
         return {"sessions": await self._rows()}
 
     async def _rows(self) -> list[Json]:
-        rows = await self._service.list_sessions()
+        rows = await self._service.conversations.list()
         return [row for row in rows if self._is_ours(str(row["cwd"]))]
 
     def _is_ours(self, folder: str) -> bool:
@@ -219,7 +226,7 @@ class Attached:
     async def _fork(self, params: Mapping[str, Any]) -> object:
         session_id = await self._listed(params)
         self._room()
-        fork = await self._service.fork_session(session_id)
+        fork = await self._service.conversations.fork(session_id)
         return self._began(params, str(fork["sessionId"]), fork)
 
     def _began(self, params: Mapping[str, Any], session_id: str, choices: Json) -> object:
@@ -243,13 +250,13 @@ class Attached:
         session_id = await self._listed(params)
         self._room()
         # the editor shows nothing that its user did not ask for
-        loaded = await self._service.load_session(session_id, False)
+        loaded = await self._service.conversations.load(session_id, False)
         answer: dict[str, object] = {"answer": params.get("tag"), "result": _choices(loaded)}
         gate = self._inbox.gate()
         events: list[Json] = []
         self._heard.add(session_id)
         try:
-            history = await self._service.history(self, session_id)
+            history = await self._service.conversations.history(self, session_id)
             replayed = history if params.get("replay") is not False else ()
             events = [*({"sessionId": session_id, "update": update} for update in replayed), answer]
         except OSError as error:
@@ -291,13 +298,17 @@ class Attached:
         return {}
 
     async def _set_mode(self, params: Mapping[str, Any]) -> object:
-        return {"modes": await self._service.set_mode(self._session(params), _text(params, "modeId"), self)}
+        return {
+            "modes": await self._service.conversations.set_mode(
+                self._session(params), _text(params, "modeId"), self
+            )
+        }
 
     async def _set_option(self, params: Mapping[str, Any]) -> object:
         value = params.get("value")
         if not isinstance(value, str | bool):
             raise AgentFailed("refused", "the value should be a text, true or false")
-        options = await self._service.set_config_option(
+        options = await self._service.conversations.set_config_option(
             self._session(params), _text(params, "configId"), value, self
         )
         return {"configOptions": list(options)}

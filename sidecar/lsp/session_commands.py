@@ -5,7 +5,7 @@ Beginning and ending a session, and prompts, are commands.py's. Names, arguments
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from sidecar.core.json_types import Json
@@ -15,12 +15,12 @@ from sidecar.lsp.protocol import InvalidParams
 
 
 class SessionService(Protocol):
-    """The workspace as these commands see it. Every method raises AgentFailed with words for a person."""
+    """`workspace.sessions.conversations.Conversations`; see there for what the methods promise. Every method raises AgentFailed with words for a person."""
 
-    def list_sessions(self, agent: str | None, everywhere: bool) -> Awaitable[Sequence[Json]]: ...
-    def load_session(self, session_id: str, replay: bool) -> Awaitable[Json]: ...
-    def fork_session(self, session_id: str) -> Awaitable[Json]: ...
-    def delete_sessions(self, session_id: str | None) -> Awaitable[Json]:
+    def list(self, agent: str | None, everywhere: bool) -> Awaitable[Sequence[Json]]: ...
+    def load(self, session_id: str, replay: bool) -> Awaitable[Json]: ...
+    def fork(self, session_id: str) -> Awaitable[Json]: ...
+    def delete(self, session_id: str | None) -> Awaitable[Json]:
         """One, or all records of sessions that are not open."""
         ...
 
@@ -36,7 +36,8 @@ class SessionService(Protocol):
 class SessionCommands:
     """Adds itself to the commands of one connection."""
 
-    def __init__(self, service: SessionService) -> None:
+    def __init__(self, service: Callable[[], SessionService]) -> None:
+        """`service` raises AgentFailed before `initialize`."""
         self._service = service
 
     def add_to(self, commands: Commands) -> None:
@@ -51,31 +52,31 @@ class SessionCommands:
         commands.add(ext.LOGOUT, ext.OfAgent, self._logout)
 
     def _list(self, given: ext.ListSessions) -> object:
-        return self._service.list_sessions(given.agent, given.all)
+        return self._service().list(given.agent, given.all)
 
     def _load(self, given: ext.LoadSession) -> object:
-        return self._service.load_session(given.session_id, given.replay)
+        return self._service().load(given.session_id, given.replay)
 
     def _fork(self, given: ext.ForkSession) -> object:
-        return self._service.fork_session(given.session_id)
+        return self._service().fork(given.session_id)
 
     def _delete(self, given: ext.DeleteSession) -> object:
         if (given.session_id is None) is not given.all:
             raise InvalidParams(f"{ext.DELETE_SESSION} takes a sessionId, or all: true for every record")
-        return self._service.delete_sessions(given.session_id)
+        return self._service().delete(given.session_id)
 
     def _transcript(self, given: ext.TranscriptOf) -> object:
-        return self._service.transcript(given.session_id)
+        return self._service().transcript(given.session_id)
 
     async def _set_mode(self, given: ext.SetMode) -> object:
-        return {"modes": await self._service.set_mode(given.session_id, given.mode_id)}
+        return {"modes": await self._service().set_mode(given.session_id, given.mode_id)}
 
     async def _set_config_option(self, given: ext.SetConfigOption) -> object:
-        options = await self._service.set_config_option(given.session_id, given.config_id, given.value)
+        options = await self._service().set_config_option(given.session_id, given.config_id, given.value)
         return {"configOptions": options}
 
     def _authenticate(self, given: ext.Authenticate) -> object:
-        return self._service.authenticate(given.agent, given.method_id, given.finished)
+        return self._service().authenticate(given.agent, given.method_id, given.finished)
 
     def _logout(self, given: ext.OfAgent) -> object:
-        return self._service.logout(given.agent)
+        return self._service().logout(given.agent)

@@ -56,7 +56,7 @@ from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
 from sidecar.workspace.review.applying import Applier
 from sidecar.workspace.review.rejecting import Rejecter
-from sidecar.workspace.review.resolving import Resolver, Take
+from sidecar.workspace.review.resolving import Resolver
 from sidecar.workspace.review.review import Review
 from sidecar.workspace.review.unsaved import Unsaved
 from sidecar.workspace.sessions.agent_tools import AgentTools
@@ -149,8 +149,15 @@ class Workspace:
             self._records,
             editor.session_opened,
         )
-        self._conversations = Conversations(
-            self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
+        self.conversations = Conversations(
+            self.state.sessions,
+            self._opening,
+            agents,
+            editor,
+            self._records,
+            self.audience,
+            journal.last_turn,
+            self.close_session,
         )
         self.guests = Guests(self.state, storage, self._consent, tasks, lambda: self._opening.folders)
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
@@ -160,7 +167,7 @@ class Workspace:
         self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         buffers.conflicts = self.conflicts
-        self._resolver = Resolver(
+        self.resolver = Resolver(
             self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
         )
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
@@ -332,10 +339,6 @@ class Workspace:
         self._disk_watch.turn_began(session)
         return session.id, turn, outcome
 
-    async def resolve_conflict(self, conflict_id: str, take: Take) -> Json:
-        """Decides a conflict → `{conflictId, outcome}`. Raises AgentFailed with words for a person."""
-        return await self._resolver.resolve(conflict_id, take)
-
     def _prompt_when_free(self, session: Session, blocks: Sequence[Json]) -> None:
         async def prompt() -> None:
             await self._turns.end_of(session)
@@ -346,7 +349,7 @@ class Workspace:
 
     def cancel(self, session_id: str | None = None) -> None:
         """Cancels the turn of a session, or of every session."""
-        for session in [self._any(session_id)] if session_id else list(self.state.sessions):
+        for session in [self.state.sessions.named(session_id)] if session_id else list(self.state.sessions):
             if session.guest:
                 self.guests.stop(session)
             else:
@@ -354,11 +357,11 @@ class Workspace:
 
     def stop_command(self, session_id: str, terminal_id: str) -> None:
         """Ends one command of an agent's; its turn goes on."""
-        if not self._any(session_id).guest:
+        if not self.state.sessions.named(session_id).guest:
             self._agents.stop_command(session_id, terminal_id)
 
     async def close_session(self, session_id: str | None = None) -> None:
-        if session_id is not None and self._any(session_id).guest:
+        if session_id is not None and self.state.sessions.named(session_id).guest:
             self.guests.close(session_id)
             return
         session = self._session(session_id)
@@ -389,54 +392,6 @@ class Workspace:
         """Whether it is open, and no guest's."""
         session = self.state.sessions.get(session_id)
         return session is not None and not session.guest
-
-    # Sessions: see conversations.py for what the methods promise
-
-    async def list_sessions(self, agent: str | None = None, everywhere: bool = False) -> Sequence[Json]:
-        return await self._conversations.list(agent, everywhere)
-
-    async def load_session(self, session_id: str, replay: bool = True) -> Json:
-        return await self._conversations.load(session_id, replay)
-
-    async def fork_session(self, session_id: str) -> Json:
-        return await self._conversations.fork(session_id)
-
-    async def delete_sessions(self, session_id: str | None) -> Json:
-        """An open one is closed first."""
-        about = self._records.about(session_id) if session_id is not None else None
-        if session_id is not None and self.state.sessions.get(session_id) is not None:
-            await self.close_session(session_id)
-        return await self._conversations.delete(session_id, about)
-
-    async def transcript(self, session_id: str) -> Json:
-        return await self._conversations.transcript(session_id)
-
-    async def history(self, listener: Listener, session_id: str) -> Sequence[Json]:
-        """What was said in an open session until now, as session updates. From now on, which is before anything is awaited, `listener` has
-        to hear it."""
-        history = self._conversations.history(session_id)
-        self.audience.came(listener, session_id)
-        return await history
-
-    async def set_mode(self, session_id: str, mode_id: str, by: Listener | None = None) -> Json:
-        modes = await self._conversations.set_mode(self._named(session_id), mode_id)
-        mode = {"sessionUpdate": "current_mode_update", "currentModeId": modes.get("currentModeId")}
-        self.audience.chose(session_id, mode, by)
-        return modes
-
-    async def set_config_option(
-        self, session_id: str, config_id: str, value: str | bool, by: Listener | None = None
-    ) -> Sequence[Json]:
-        options = await self._conversations.set_config_option(self._named(session_id), config_id, value)
-        update = {"sessionUpdate": "config_option_update", "configOptions": list(options)}
-        self.audience.chose(session_id, update, by)
-        return options
-
-    async def authenticate(self, agent: str, method_id: str | None = None, finished: bool = False) -> Json:
-        return await self._conversations.authenticate(agent, method_id, finished)
-
-    async def logout(self, agent: str) -> None:
-        await self._conversations.logout(agent)
 
     def status(self) -> dict[str, object]:
         """What `sidecar.status` shows."""
@@ -551,7 +506,7 @@ class Workspace:
 
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)
-        if session is not None and self._conversations.heard(session, update):
+        if session is not None and self.conversations.heard(session, update):
             self._evidence.observe(session, update)
             self._own_tools.heard(session, update)
             self._prompting.disk_readers.heard(session, update)
@@ -639,27 +594,9 @@ class Workspace:
         if session_ids:
             log.warning("%s", message)
 
-    def _named(self, session_id: str) -> Session:
-        session = self._session(session_id)
-        assert session is not None
-        return session
-
     def _session(self, session_id: str | None) -> Session | None:
-        if session_id is None:
-            settings = self.state.settings
-            return self.state.sessions.newest(settings.default_agent or next(iter(settings.agents), None))
-        session = self._any(session_id)
-        if session.guest:
-            raise AgentFailed(
-                "refused", f"{session.agent} was not started from here; talk to it where it runs"
-            )
-        return session
-
-    def _any(self, session_id: str) -> Session:
-        """Also a guest's."""
-        session = self.state.sessions.get(session_id)
-        if session is None:
-            raise AgentFailed(
-                "refused", f'there is no session "{session_id}"; start one with sidecar.newSession'
-            )
-        return session
+        """None: the default agent's newest one."""
+        if session_id is not None:
+            return self.state.sessions.own(session_id)
+        settings = self.state.settings
+        return self.state.sessions.newest(settings.default_agent or next(iter(settings.agents), None))

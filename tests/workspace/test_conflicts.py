@@ -76,7 +76,7 @@ def test_a_decision_about_the_disk(tmp_path: Path, habits: Habits, take: Any) ->
             bench.workspace.conflicts.rows()
 
         known.tracked.document.listeners.append(lists)
-        answer = await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        answer = await bench.workspace.resolver.resolve(conflict["conflictId"], take)
         assert answer == {"conflictId": conflict["conflictId"], "outcome": take}
         assert editor.text("a.txt") == decided
         assert [(r["state"], r["outcome"]) for r in rows] == [("closed", take)]
@@ -95,7 +95,7 @@ def test_a_decision_about_the_disk(tmp_path: Path, habits: Habits, take: Any) ->
 def test_a_decision_is_one_undo_step(tmp_path: Path, take: Any) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
-        await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        await bench.workspace.resolver.resolve(conflict["conflictId"], take)
         editor.undoes("a.txt")
         assert editor.text("a.txt") == MINE
 
@@ -115,7 +115,7 @@ def test_a_later_change_of_the_disk_is_the_same_conflict(tmp_path: Path) -> None
         assert editor.text("a.txt") == MINE
         conflict = await the_conflict(bench)
         assert [h["agent"] for h in conflict["hunks"]] == ["theirs\n"]
-        await bench.workspace.resolve_conflict(conflict["conflictId"], "mine")
+        await bench.workspace.resolver.resolve(conflict["conflictId"], "mine")
         assert editor.text("a.txt") == again.replace("theirs", "mine")
 
     play(tmp_path, VSCODE, script, before=opened_and_typed, after=after)
@@ -259,7 +259,7 @@ def test_a_decision_about_a_refused_write(tmp_path: Path, habits: Habits, take: 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
         assert conflict["origin"] == "write"
-        await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        await bench.workspace.resolver.resolve(conflict["conflictId"], take)
         assert editor.text("a.txt") == decided
         assert bench.workspace.conflicts.rows() == []
         await bench.workspace.review.reject(Selector(everything=True))
@@ -284,7 +284,7 @@ def test_the_same_wish_on_the_disk_and_as_a_write_is_one_conflict(tmp_path: Path
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
         assert (conflict["origin"], conflict["agent"]) == ("disk", "agent")
-        await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+        await bench.workspace.resolver.resolve(conflict["conflictId"], "agent")
         assert editor.text("a.txt") == THEIRS
         assert bench.workspace.conflicts.rows() == []
 
@@ -321,7 +321,7 @@ def test_the_agent_is_asked_once_its_turn_is_over(tmp_path: Path, script: Any) -
 
         agents.prompt = hears
         (row,) = turn.bench.workspace.conflicts.rows()
-        answer = await turn.bench.workspace.resolve_conflict(str(row["conflictId"]), "ask")
+        answer = await turn.bench.workspace.resolver.resolve(str(row["conflictId"]), "ask")
         assert answer["outcome"] == "asked"
         assert len(prompts) == 1, "not while it works"
 
@@ -389,11 +389,11 @@ def test_what_an_agent_wrote_stays_under_review_beside_a_programs_change_that_do
 def test_what_cannot_be_decided_says_why(tmp_path: Path) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         with pytest.raises(AgentFailed, match="no open conflict"):
-            await bench.workspace.resolve_conflict("c99", "mine")
+            await bench.workspace.resolver.resolve("c99", "mine")
         conflict = await the_conflict(bench)
         bench.workspace.agent_died([bench.session], "it crashed")
         with pytest.raises(AgentFailed, match="no agent to ask"):
-            await bench.workspace.resolve_conflict(conflict["conflictId"], "ask")
+            await bench.workspace.resolver.resolve(conflict["conflictId"], "ask")
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, WELL_BEHAVED, puts_theirs, before=opened_and_typed, after=after)
@@ -403,7 +403,7 @@ def test_an_editor_that_takes_no_edits_keeps_the_conflict(tmp_path: Path) -> Non
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
         with pytest.raises(AgentFailed, match="your text is unchanged"):
-            await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+            await bench.workspace.resolver.resolve(conflict["conflictId"], "agent")
         assert editor.text("a.txt") == MINE
         assert await the_conflict(bench) == conflict
 
@@ -413,7 +413,7 @@ def test_an_editor_that_takes_no_edits_keeps_the_conflict(tmp_path: Path) -> Non
 def test_the_change_on_the_disk_is_journalled_once(tmp_path: Path) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
-        await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+        await bench.workspace.resolver.resolve(conflict["conflictId"], "agent")
 
     journal = MemoryJournal()
     play(tmp_path, VSCODE, puts_theirs, before=opened_and_typed, after=after, journal=journal)

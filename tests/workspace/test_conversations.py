@@ -150,7 +150,7 @@ async def test_history_is_not_evidence_until_the_next_prompt(tmp_path: Path) -> 
     async with a_side(tmp_path) as side:
         name = await side.recorded()
         side.agents.tell = lambda session_id: side.workspace.session_update(session_id, TOOL)
-        loaded = await side.workspace.load_session(name)
+        loaded = await side.workspace.conversations.load(name)
         assert (loaded["history"], loaded["remembers"]) == ("agent", True)
         assert side.editor.history == [(name, TOOL)]
         session = side.workspace.state.sessions.get(name)
@@ -168,7 +168,7 @@ async def test_history_is_not_evidence_until_the_next_prompt(tmp_path: Path) -> 
         assert side.agents.stop is not None
         side.agents.stop.set_result("end_turn")
         await outcome
-        entries = (await side.workspace.transcript(name))["entries"]
+        entries = (await side.workspace.conversations.transcript(name))["entries"]
         assert [entry["type"] for entry in entries] == ["prompt", "update", "prompt", "update", "end"]
         assert side.agents.loaded[0][1:] == ("theirs", True)
 
@@ -177,7 +177,7 @@ async def test_the_record_is_shown_where_the_agent_has_none(tmp_path: Path) -> N
     async with a_side(tmp_path) as side:
         name = await side.recorded()
         side.agents.load = AgentFailed("unsupported", "agent cannot.")
-        loaded = await side.workspace.load_session(name)
+        loaded = await side.workspace.conversations.load(name)
         assert (loaded["history"], loaded["remembers"], loaded["title"]) == ("transcript", False, "earlier")
         assert side.editor.history == [
             (name, text("earlier", "user_message_chunk")),
@@ -190,13 +190,13 @@ async def test_what_nobody_has_a_record_of_is_recorded_without_being_shown(tmp_p
     async with a_side(tmp_path) as side:
         side.agents.listed["agent"] = [ListedSession("more", str(side.bench.folder), title="More")]
         (name,) = {
-            str(row["sessionId"]) for row in await side.workspace.list_sessions("agent") if row["listed"]
+            str(row["sessionId"]) for row in await side.workspace.conversations.list("agent") if row["listed"]
         }
         side.agents.tell = lambda session_id: side.workspace.session_update(session_id, text("of old"))
-        loaded = await side.workspace.load_session(name, replay=False)
+        loaded = await side.workspace.conversations.load(name, replay=False)
         assert (loaded["history"], loaded["remembers"]) == ("none", True)
         assert side.editor.history == []
-        (entry,) = (await side.workspace.transcript(name))["entries"]
+        (entry,) = (await side.workspace.conversations.transcript(name))["entries"]
         assert entry["update"] == text("of old")
 
 
@@ -206,12 +206,12 @@ async def test_turns_go_on_where_the_record_is_gone(tmp_path: Path) -> None:
     async with a_side(tmp_path, journal=journal) as side:
         side.agents.listed["agent"] = [ListedSession("more", str(side.bench.folder))]
         (name,) = {
-            str(row["sessionId"]) for row in await side.workspace.list_sessions("agent") if row["listed"]
+            str(row["sessionId"]) for row in await side.workspace.conversations.list("agent") if row["listed"]
         }
         for session, turn in ((name, 6), (name, 7), ("other", 9)):
             written = entry(None, "x", session=session, turn=turn)
             await journal.finish(await journal.begin(written), "done")
-        await side.workspace.load_session(name)
+        await side.workspace.conversations.load(name)
         _, turn, outcome = side.workspace.start_prompt(name, [])
         assert turn == 8
         side.workspace.cancel(name)
@@ -231,10 +231,10 @@ async def test_what_is_being_loaded_is_left_alone(tmp_path: Path) -> None:
             return await load(request, reference, replay=replay)
 
         side.agents.load_session = slowly
-        loading = asyncio.ensure_future(side.workspace.load_session(name))
+        loading = asyncio.ensure_future(side.workspace.conversations.load(name))
         await told.wait()
         with pytest.raises(AgentFailed, match="being loaded already"):
-            await side.workspace.load_session(name)
+            await side.workspace.conversations.load(name)
         with pytest.raises(AgentFailed, match="still being loaded"):
             side.workspace.start_prompt(name, [{"type": "text", "text": "x"}])
         await side.workspace.close_session(name)
@@ -262,21 +262,21 @@ async def test_loading_fails(what: str, tmp_path: Path) -> None:
         name = await side.recorded()
         side.agents.load = failure
         if opened:
-            assert words in str((await side.workspace.load_session(name))["note"])
+            assert words in str((await side.workspace.conversations.load(name))["note"])
         else:
             with pytest.raises(AgentFailed, match=words):
-                await side.workspace.load_session(name)
+                await side.workspace.conversations.load(name)
         assert (name in side.ids()) is opened
         side.agents.load = None
         await side.workspace.close_session(name) if opened else None
-        assert (await side.workspace.load_session(name))["remembers"] is True, "it can be tried again"
+        assert (await side.workspace.conversations.load(name))["remembers"] is True, "it can be tried again"
 
 
 async def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         name = await side.recorded(cwd=str(tmp_path / "gone"))
         with pytest.raises(AgentFailed, match="gone"):
-            await side.workspace.load_session(name)
+            await side.workspace.conversations.load(name)
         assert name not in side.ids()
 
 
@@ -295,16 +295,16 @@ async def test_an_agent_that_may_not_be_started_is_not(tmp_path: Path) -> None:
         name = await side.recorded()
         editor.answer = "reject"
         for attempt in (
-            side.workspace.load_session(name),
-            side.workspace.authenticate("agent"),
-            side.workspace.list_sessions("agent"),
+            side.workspace.conversations.load(name),
+            side.workspace.conversations.authenticate("agent"),
+            side.workspace.conversations.list("agent"),
         ):
             with pytest.raises(AgentFailed, match="did not allow it"):
                 await attempt
         assert side.ids() == {bench.session}
         assert agents.loaded == agents.started_in == agents.folders == []
         agents.running = True  # what runs was allowed
-        assert (await side.workspace.authenticate("agent"))["state"] == "done"
+        assert (await side.workspace.conversations.authenticate("agent"))["state"] == "done"
     await records.aclose()
 
 
@@ -322,7 +322,7 @@ async def test_lists_join_what_is_open_recorded_and_kept_by_agents(tmp_path: Pat
             ListedSession("relative", "x"),
         ]
         side.agents.listed["other"] = AgentFailed("timeout", "silent")
-        rows = {str(row["sessionId"]): row for row in await side.workspace.list_sessions()}
+        rows = {str(row["sessionId"]): row for row in await side.workspace.conversations.list()}
         (extra,) = set(rows) - {name, side.bench.session}
         assert (rows[side.bench.session]["open"], rows[side.bench.session]["transcript"]) == (True, False)
         assert (rows[name]["listed"], rows[name]["transcript"], rows[name]["title"]) == (
@@ -333,18 +333,18 @@ async def test_lists_join_what_is_open_recorded_and_kept_by_agents(tmp_path: Pat
         assert str(rows[name]["updatedAt"]) > "2002", "our own time of it"
         assert (rows[extra]["title"], rows[extra]["transcript"]) == ("More", False)
         assert side.agents.folders == [[folder], [folder]]
-        again = await side.workspace.list_sessions("agent")
+        again = await side.workspace.conversations.list("agent")
         assert {row["sessionId"] for row in again} == set(rows), "ids stay the same"
         with pytest.raises(AgentFailed, match="silent"):
-            await side.workspace.list_sessions("other")
+            await side.workspace.conversations.list("other")
         assert "elsewhere123" in {
-            row["sessionId"] for row in await side.workspace.list_sessions(everywhere=True)
+            row["sessionId"] for row in await side.workspace.conversations.list(everywhere=True)
         }
         assert side.agents.folders[-1] == []
 
-        only_listed = await side.workspace.transcript(extra)
+        only_listed = await side.workspace.conversations.transcript(extra)
         assert (only_listed["title"], only_listed["entries"]) == ("More", [])
-        await side.workspace.delete_sessions(extra)
+        await side.workspace.conversations.delete(extra)
         assert side.agents.deleted == ["more"]
 
 
@@ -355,15 +355,15 @@ async def test_records_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCap
             raise PermissionError(13, "Permission denied")
 
         side.records.list = fails
-        assert [row["sessionId"] for row in await side.workspace.list_sessions()] == [side.bench.session]
+        assert [row["sessionId"] for row in await side.workspace.conversations.list()] == [side.bench.session]
         assert "Permission denied" in caplog.text
 
 
 async def test_deleting_an_open_session_closes_it(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         name = await side.recorded()
-        await side.workspace.load_session(name)
-        assert await side.workspace.delete_sessions(name) == {"deleted": [name], "kept": []}
+        await side.workspace.conversations.load(name)
+        assert await side.workspace.conversations.delete(name) == {"deleted": [name], "kept": []}
         assert side.agents.closed == [name]
         assert side.agents.deleted == ["theirs"]
         assert name not in side.ids()
@@ -373,8 +373,8 @@ async def test_deleting_an_open_session_closes_it(tmp_path: Path) -> None:
 async def test_everything_is_forgotten_but_what_is_open(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         names = [await side.recorded(f"session{number:05}") for number in range(3)]
-        await side.workspace.load_session(names[0])
-        assert sorted((await side.workspace.delete_sessions(None))["deleted"]) == names[1:]
+        await side.workspace.conversations.load(names[0])
+        assert sorted((await side.workspace.conversations.delete(None))["deleted"]) == names[1:]
         assert side.agents.deleted == [], "agents' own copies are theirs"
         assert [about.session_id for about in await side.records.list()] == names[:1]
 
@@ -382,7 +382,7 @@ async def test_everything_is_forgotten_but_what_is_open(tmp_path: Path) -> None:
 async def test_logging_in_without_an_open_folder(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         side.workspace.roots_changed([])
-        await side.workspace.authenticate("agent")
+        await side.workspace.conversations.authenticate("agent")
         assert side.agents.started_in == [str(Path.home())]
         assert side.ids() == {side.bench.session}
 
@@ -411,8 +411,8 @@ async def test_a_fork_begins_with_what_was_said_and_goes_its_own_way(tmp_path: P
         side.records.end(name, {"turn": 3, "stopReason": "end_turn", "changes": change})
         side.records.reviewed(name, 3, "kept", 1)
         side.records.close(name)
-        before = (await side.workspace.transcript(name))["entries"]
-        fork = await side.workspace.fork_session(name)
+        before = (await side.workspace.conversations.transcript(name))["entries"]
+        fork = await side.workspace.conversations.fork(name)
         new = str(fork["sessionId"])
         assert fork == {
             "sessionId": new,
@@ -423,22 +423,22 @@ async def test_a_fork_begins_with_what_was_said_and_goes_its_own_way(tmp_path: P
         }
         ((request, reference),) = side.agents.forked
         assert (request.session_id, request.cwd, reference) == (new, str(side.bench.folder), "theirs")
-        entries = (await side.workspace.transcript(new))["entries"]
+        entries = (await side.workspace.conversations.transcript(new))["entries"]
         assert [entry["type"] for entry in entries] == ["prompt", "update", "end"]
         assert "changes" not in entries[-1], "what the other one changed is not this one's to undo"
-        rows = {row["sessionId"]: row for row in await side.workspace.list_sessions()}
+        rows = {row["sessionId"]: row for row in await side.workspace.conversations.list()}
         assert (rows[new]["open"], rows[new]["forks"], rows[name]["open"]) == (True, True, False)
         # it goes on by itself, under its own numbers
         _, turn, outcome = side.workspace.start_prompt(new, [{"type": "text", "text": "further"}])
         assert turn == 4
         await until(lambda: side.agents.stop)
         with pytest.raises(AgentFailed, match="fork it when its turn has ended"):
-            await side.workspace.fork_session(new)
+            await side.workspace.conversations.fork(new)
         assert side.agents.stop is not None
         side.agents.stop.set_result("end_turn")
         await outcome
-        assert (await side.workspace.transcript(name))["entries"] == before
-        kinds = [entry["type"] for entry in (await side.workspace.transcript(new))["entries"]]
+        assert (await side.workspace.conversations.transcript(name))["entries"] == before
+        kinds = [entry["type"] for entry in (await side.workspace.conversations.transcript(new))["entries"]]
         assert kinds == ["prompt", "update", "end", "prompt", "end"]
 
 
@@ -448,9 +448,9 @@ async def test_of_conversations_begun_in_one_moment_the_last_one_is_first(
     monkeypatch.setattr("sidecar.records.records.now", lambda: "2026-01-01T00:00:00.000Z")
     async with a_side(tmp_path) as side:
         begun = [side.bench.session, *[await side.bench.another_session() for _ in range(5)]]
-        listed = [row["sessionId"] for row in await side.workspace.list_sessions()]
+        listed = [row["sessionId"] for row in await side.workspace.conversations.list()]
         assert listed == begun[::-1]
-        assert listed == [row["sessionId"] for row in await side.workspace.list_sessions("agent")]
+        assert listed == [row["sessionId"] for row in await side.workspace.conversations.list("agent")]
 
 
 async def test_one_that_only_its_agent_knows_is_forked_too(tmp_path: Path) -> None:
@@ -458,26 +458,26 @@ async def test_one_that_only_its_agent_knows_is_forked_too(tmp_path: Path) -> No
         side.agents.listed["agent"] = [
             ListedSession("more", str(side.bench.folder), title="More", forks=True)
         ]
-        (row,) = [row for row in await side.workspace.list_sessions("agent") if row["listed"]]
+        (row,) = [row for row in await side.workspace.conversations.list("agent") if row["listed"]]
         assert row["forks"] is True
-        fork = await side.workspace.fork_session(str(row["sessionId"]))
+        fork = await side.workspace.conversations.fork(str(row["sessionId"]))
         assert (fork["title"], side.agents.forked[0][1]) == ("More (fork)", "more")
-        assert (await side.workspace.list_sessions())[0]["sessionId"] == fork["sessionId"]
+        assert (await side.workspace.conversations.list())[0]["sessionId"] == fork["sessionId"]
 
 
 async def test_what_cannot_be_forked_leaves_nothing_behind(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         for name, words in (("nope", "nothing was said yet"), (side.bench.session, "nothing was said yet")):
             with pytest.raises(AgentFailed, match=words):
-                await side.workspace.fork_session(name)
+                await side.workspace.conversations.fork(name)
         name = await side.recorded()
         side.agents.load = AgentFailed("unsupported", "it cannot.")
         with pytest.raises(AgentFailed, match="it cannot"):
-            await side.workspace.fork_session(name)
+            await side.workspace.conversations.fork(name)
         await side.recorded("never0opened", reference="")
         side.agents.reference = lambda session_id: ""
         with pytest.raises(AgentFailed, match="never opened"):
-            await side.workspace.fork_session("never0opened")
+            await side.workspace.conversations.fork("never0opened")
         assert side.ids() == {side.bench.session}
         assert {about.session_id for about in await side.records.list()} == {name, "never0opened"}
 
@@ -526,7 +526,7 @@ async def prompted(side: Side, name: str | None) -> str:
 async def loaded(side: Side) -> str:
     name = await side.recorded()
     side.agents.load = able(name)
-    assert {key: (await side.workspace.load_session(name))[key] for key in CHOICES} == CHOICES
+    assert {key: (await side.workspace.conversations.load(name))[key] for key in CHOICES} == CHOICES
     return name
 
 
@@ -534,7 +534,7 @@ async def forgotten_and_begun_anew(side: Side) -> str:
     """Its agent has lost it: the next prompt opens a new conversation, of which nothing is known before."""
     name = await side.recorded()
     side.agents.load = AgentFailed("refused", "gone")
-    answer = await side.workspace.load_session(name)
+    answer = await side.workspace.conversations.load(name)
     assert not answer.keys() & CHOICES.keys()
     return await prompted(side, name)
 
@@ -556,7 +556,7 @@ async def test_what_can_be_chosen_is_told_however_the_session_was_made(
         name = await make(side)
         told = side.editor.opened[-1]
         assert (told.session_id, told.choices) == (name, CHOICES)
-        rows = {row["sessionId"]: row for row in await side.workspace.list_sessions()}
+        rows = {row["sessionId"]: row for row in await side.workspace.conversations.list()}
         assert {key: rows[name][key] for key in CHOICES} == CHOICES
 
 

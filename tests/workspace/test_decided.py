@@ -121,7 +121,7 @@ async def test_it_is_recorded(tmp_path: Path) -> None:
         agents.stop.set_result("end_turn")
         await ending
         bench.workspace.review.keep(only(bench.workspace.review.changes(ALL)[0]))
-        entries = (await bench.workspace.transcript(bench.session))["entries"]
+        entries = (await bench.workspace.conversations.transcript(bench.session))["entries"]
     assert isinstance(entries, list)
     ended, reviewed = entries[-2:]
     assert (ended["type"], reviewed.pop("at") > "") == ("end", True)

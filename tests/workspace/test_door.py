@@ -42,12 +42,12 @@ def test_a_decision_that_the_editor_makes_late_is_not_called_untouched(tmp_path:
         conflict = await a_refused_write(bench, editor)
         rows = told(bench)
         with pytest.raises(AgentFailed) as failed:
-            await bench.workspace.resolve_conflict(conflict, "agent")
+            await bench.workspace.resolver.resolve(conflict, "agent")
         assert "untouched" not in str(failed.value)
         assert "has not answered" in str(failed.value)
         assert editor.text("a.txt") == MINE
         with pytest.raises(AgentFailed, match="has not answered"):
-            await bench.workspace.resolve_conflict(conflict, "mine")
+            await bench.workspace.resolver.resolve(conflict, "mine")
         await asyncio.sleep(60)
         assert editor.text("a.txt") == THEIRS
         assert [(r["state"], r["outcome"]) for r in rows] == [("closed", "agent")]

@@ -270,9 +270,11 @@ async def test_it_takes_no_prompts_and_is_no_conversation(folder: Path) -> None:
         with pytest.raises(AgentFailed, match="not started from here"):
             workspace.start_prompt(session.id, [])
         with pytest.raises(AgentFailed, match="not started from here"):
-            await workspace.load_session(session.id)
+            await workspace.conversations.load(session.id)
         assert workspace.state.sessions.newest(NAME) is None
-        assert session.id not in [row["sessionId"] for row in await workspace.list_sessions(everywhere=True)]
+        assert session.id not in [
+            row["sessionId"] for row in await workspace.conversations.list(everywhere=True)
+        ]
         (row,) = [row for row in workspace.status()["sessions"] if "guest" in row]
         assert (row["agent"], row["running"]) == (NAME, False)
         await workspace.close_session(session.id)

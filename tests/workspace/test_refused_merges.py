@@ -88,7 +88,7 @@ def test_then_it_is_a_conflict_and_the_user_is_told(tmp_path: Path, refusals: in
         assert fake.text("a.txt") == BASE.replace("one", "mine")
         assert len(fake.sent) == 3, "and then it is left alone"
         with pytest.raises(AgentFailed, match="would refuse the agent's, too"):
-            await bench.workspace.resolve_conflict(str(row["conflictId"]), "ask")
+            await bench.workspace.resolver.resolve(str(row["conflictId"]), "ask")
 
     assert told(play(tmp_path, refusals, after, habits=habits)) == [WORDS.format(tmp_path / "a.txt")]
 
@@ -99,7 +99,7 @@ def test_it_can_be_decided(tmp_path: Path, take: Any, text: str) -> None:
 
     async def after(bench: Bench, fake: FakeEditor) -> None:
         (row,) = bench.workspace.conflicts.rows()
-        done = await bench.workspace.resolve_conflict(row["conflictId"], take)
+        done = await bench.workspace.resolver.resolve(row["conflictId"], take)
         assert done["outcome"] == take
         assert fake.text("a.txt") == text
         assert bench.workspace.conflicts.rows() == []

@@ -18,6 +18,7 @@ from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.records import About, Records, entries
 from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor
+from sidecar.workspace.sessions.audience import Audience, Listener
 from sidecar.workspace.sessions.opening import Opening
 from sidecar.workspace.state.sessions import Session, Sessions
 
@@ -39,15 +40,19 @@ class Conversations:
         agents: Agents,
         editor: Editor,
         records: Records,
+        audience: Audience,
         last_turn: Callable[[str], Awaitable[int]],
+        close: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`last_turn`: the highest turn that the journal has of a session."""
+        """`last_turn`: the highest turn that the journal has of a session. `close` ends an open one."""
         self._sessions = sessions
         self._opening = opening
         self._agents = agents
         self._editor = editor
         self._records = records
+        self._audience = audience
         self._last_turn = last_turn
+        self._close = close
         self._listed: dict[str, About] = {}
         """Sessions that agents listed and that have no record here, by the id they would be loaded under."""
 
@@ -77,7 +82,7 @@ class Conversations:
 
     # listed, loaded, deleted, read back
 
-    async def list(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
+    async def list(self, agent: str | None = None, everywhere: bool = False) -> Sequence[Json]:
         """The last used first; of those last used in one moment, the last begun. An agent that cannot list sessions is left out, unless requested by
         name. Raises AgentFailed."""
         folders = self._opening.folders
@@ -118,7 +123,7 @@ class Conversations:
 
         return sorted(chosen, key=used, reverse=True)
 
-    async def load(self, session_id: str, replay: bool) -> Json:
+    async def load(self, session_id: str, replay: bool = True) -> Json:
         """Opens an earlier session again and shows its history. Raises AgentFailed."""
         session = self._sessions.get(session_id)
         if session is not None and session.loading:
@@ -223,8 +228,8 @@ class Conversations:
             answer["title"] = title.title
         return {**answer, **_choices(fork)}
 
-    async def delete(self, session_id: str | None, about: About | None = None) -> Json:
-        """Deletes one session, or the records of all that are not open. `about`: known facts of one that was open until now."""
+    async def delete(self, session_id: str | None) -> Json:
+        """Deletes one session, which is closed first, or the records of all that are not open."""
         if session_id is None:
             deleted = [
                 about.session_id
@@ -233,6 +238,9 @@ class Conversations:
                 and await self._records.delete(about.session_id)
             ]
             return {"deleted": deleted, "kept": []}
+        about = self._records.about(session_id)
+        if self._sessions.get(session_id) is not None:
+            await self._close(session_id)
         found = await self._records.read(session_id)
         about = (found[0] if found else None) or about or self._listed.get(session_id)
         if about is None:
@@ -247,15 +255,13 @@ class Conversations:
         self._listed.pop(session_id, None)
         return {"deleted": [session_id], "kept": []}
 
-    def history(self, session_id: str) -> Awaitable[Sequence[Json]]:
-        """What the record says until now: until this returns, not until it is awaited."""
+    async def history(self, listener: Listener, session_id: str) -> Sequence[Json]:
+        """What was said in an open session until now, as session updates. From now on, which is before anything is awaited, `listener` has
+        to hear it."""
         reading = self._records.read(session_id)
-
-        async def updates() -> list[Json]:
-            found = await reading
-            return [update for entry in (found[1] if found is not None else ()) for update in _shown(entry)]
-
-        return updates()
+        self._audience.came(listener, session_id)
+        found = await reading
+        return [update for entry in (found[1] if found is not None else ()) for update in _shown(entry)]
 
     async def transcript(self, session_id: str) -> Json:
         """The sidecar's own record; empty if only the agent has the conversation. Raises AgentFailed if there is no such session."""
@@ -279,19 +285,29 @@ class Conversations:
 
     # modes, options, logging in
 
-    async def set_mode(self, session: Session, mode_id: str) -> Json:
-        modes = await self._agents.set_mode(session.id, mode_id)
+    async def set_mode(self, session_id: str, mode_id: str, by: Listener | None = None) -> Json:
+        """`by`: who chose, if not the editor."""
+        session = self._sessions.own(session_id)
+        modes = await self._agents.set_mode(session_id, mode_id)
         if session.opened is not None:
             session.opened = replace(session.opened, modes=modes)
+        mode = {"sessionUpdate": "current_mode_update", "currentModeId": modes.get("currentModeId")}
+        self._audience.chose(session_id, mode, by)
         return modes
 
-    async def set_config_option(self, session: Session, config_id: str, value: str | bool) -> Sequence[Json]:
-        options = await self._agents.set_config_option(session.id, config_id, value)
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool, by: Listener | None = None
+    ) -> Sequence[Json]:
+        """`by`: who chose, if not the editor."""
+        session = self._sessions.own(session_id)
+        options = await self._agents.set_config_option(session_id, config_id, value)
         if session.opened is not None:
             session.opened = replace(session.opened, config_options=options)
+        update = {"sessionUpdate": "config_option_update", "configOptions": list(options)}
+        self._audience.chose(session_id, update, by)
         return options
 
-    async def authenticate(self, agent: str, method_id: str | None, finished: bool) -> Json:
+    async def authenticate(self, agent: str, method_id: str | None = None, finished: bool = False) -> Json:
         cwd = await self._opening.may_start(agent)
         answer = dict(await self._agents.authenticate(agent, cwd, method_id, finished=finished))
         sets, terminal = answer.pop("asks", None), answer.get("terminal")

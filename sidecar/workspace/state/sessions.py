@@ -10,7 +10,7 @@ import anyio
 from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Roots
-from sidecar.workspace.ports.ports import OpenedSession, SessionRequest
+from sidecar.workspace.ports.ports import AgentFailed, OpenedSession, SessionRequest
 from sidecar.workspace.state.allowed_commands import AllowedCommands
 
 _SERVED_KINDS = frozenset({"think", "switch_mode"})
@@ -271,6 +271,24 @@ class Sessions:
 
     def get(self, session_id: str) -> Session | None:
         return self._by_id.get(session_id)
+
+    def named(self, session_id: str) -> Session:
+        """Also a guest's. Raises AgentFailed with words for a person."""
+        session = self.get(session_id)
+        if session is None:
+            raise AgentFailed(
+                "refused", f'there is no session "{session_id}"; start one with sidecar.newSession'
+            )
+        return session
+
+    def own(self, session_id: str) -> Session:
+        """One that was begun here: a guest's takes no prompts and no choices. Raises AgentFailed with words for a person."""
+        session = self.named(session_id)
+        if session.guest:
+            raise AgentFailed(
+                "refused", f"{session.agent} was not started from here; talk to it where it runs"
+            )
+        return session
 
     def newest(self, agent: str | None = None) -> Session | None:
         """The session used last by that agent, or by any; never a guest's, which takes no prompts."""
