@@ -237,7 +237,7 @@ class _Run:
         """The person's text in what is listed as the agent's, or apart as nobody's, where a program's belongs."""
         rows = self.editor.command("sidecar.listChanges", {})
         return [
-            Problem("author", f"{token} is listed as {row['agent'] or 'nobody'}'s")
+            Problem("author", f"{token} of {_in_short(row['uri'])} is listed as {row['agent'] or 'nobody'}'s")
             for row in rows
             for token in sorted(tokens(row["newText"]) - tokens(row["oldText"]))
             if token[0] == "u" or (row["agent"] and token[0] != "a")
@@ -254,3 +254,8 @@ class _Run:
             for name, rest in left.items()
             if rest
         ]
+
+
+def _in_short(uri: str) -> str:
+    """With its run's folder: the file may be that of the run before."""
+    return "/".join(uri.rsplit("/", 2)[1:])
