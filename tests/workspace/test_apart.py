@@ -156,6 +156,61 @@ def test_the_document_is_closed_while_its_change_is_looked_at(
     play(tmp_path, habits, script, after=after)
 
 
+@both
+@pytest.mark.parametrize("ends", ["closed", "fits again"])
+@pytest.mark.parametrize("when", ["before the turn", "in the turn", "between two of the agent's"])
+def test_what_a_program_wrote_in_those_lines_before_the_agent_is_not_the_agents(
+    tmp_path: Path, habits: Habits, when: str, ends: str
+) -> None:
+    """The change from the disk, of which nothing has come into the document, begins with the program's (hands, Emacs, seed 580017)."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def conflict(bench: Bench, editor: FakeEditor) -> None:
+        puts(editor, (tmp_path / "a.txt").read_text().replace("two", "a program's two"))
+        await bench.read("a.txt")
+        await told()
+        assert "my own" in (editor.text("a.txt") or ""), "a case that shows nothing"
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.replaces("a.txt", "two", "my own")
+        await told()
+        if when == "before the turn":
+            await conflict(bench, editor)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if when == "between two of the agent's":
+            turn.says("edit", "a.txt")
+            turn.puts("a.txt", (tmp_path / "a.txt").read_text().replace("one", "ONE"))
+            await told()
+            turn.says("edit", "a.txt", status="completed")
+            await told()
+        if when != "before the turn":
+            await conflict(turn.bench, editor)
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", (tmp_path / "a.txt").read_text().replace("five", "FIVE"))
+        await told()
+        turn.says("edit", "a.txt", status="completed")
+        await told()
+        if ends == "closed":
+            editor.closes("a.txt")
+        else:
+            editor.replaces("a.txt", "my own", "two")
+        await told()
+        turn.bench.workspace.conflicts.rows()
+        await turn.bench.read("a.txt")
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert ends == "closed" or "FIVE" in (editor.text("a.txt") or ""), "a case that shows nothing"
+        assert ("five", "FIVE") in agents(bench)
+        assert not [new for _, new in agents(bench) if "program" in str(new)]
+        assert "a program's two" in (tmp_path / "a.txt").read_text()
+
+    play(tmp_path, habits, script, before=before, after=after)
+
+
 def test_an_undo_that_goes_back_over_a_reload_is_the_users(tmp_path: Path) -> None:
     """Neovim 0.11 tells it as an edit, a closing and an opening with what is there now; that is unsaved work, and no old text of the file."""
     (tmp_path / "a.txt").write_text(TEXT)

@@ -185,3 +185,47 @@ def test_a_save_that_is_seen_before_it_is_told_is_the_users(tmp_path: Path, paus
         assert not bench.workspace.review.changes(ALL)
 
     play(tmp_path, replace(VSCODE, save_takes=0.3), script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("seconds", [0.8, 1.0, 1.2])
+@pytest.mark.parametrize("pause", [0.11, 0.15, 0.19])
+@pytest.mark.parametrize("acts", [False, True], ids=["", "a command runs"])
+@pytest.mark.parametrize("lost", [False, True], ids=["", "the save before was written over"])
+def test_what_an_agent_wrote_into_a_document_stays_under_review_when_a_save_is_seen_before_it_is_told(
+    tmp_path: Path, seconds: float, pause: float, acts: bool, lost: bool
+) -> None:
+    """The document has unsaved lines, so that the file gets the agent's change with the user's save only. A program may have written over the save
+    before (hands, VS Code, seed 550026)."""
+    text = MINE.replace("one", "ONE").replace("five", "FIVE")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if acts:
+            turn.says("execute")
+        await turn.bench.read("a.txt", session=turn.session)
+        assert await turn.bench.write("a.txt", BASE.replace("one", "ONE"), session=turn.session)
+        editor.replaces("a.txt", "two", "mine")
+        await turn.bench.read("a.txt", session=turn.session)
+        assert await turn.bench.write("a.txt", text, session=turn.session)
+        await asyncio.sleep(seconds)
+        if lost:
+            editor.saves("a.txt")
+            editor.types("a.txt", "k", at=0)
+            await asyncio.sleep(0.15)
+            turn.puts("a.txt", "nobody's\n" + text)
+            await asyncio.sleep(0.1)
+            editor.types("a.txt", "k", at=0)
+        assert editor.overwrites("a.txt")
+        await asyncio.sleep(0.05)
+        editor.replaces("a.txt", "four", "typed since")
+        await asyncio.sleep(pause - 0.05)
+        await turn.bench.read("a.txt", session=turn.session)
+        await asyncio.sleep(3)
+        if acts:
+            turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench) == [("one", "ONE"), ("five", "FIVE")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == "kk" * lost + MINE.replace("four", "typed since")
+
+    play(tmp_path, replace(VSCODE, save_takes=0.1), script, before=opened, after=after)

@@ -204,10 +204,12 @@ class Behind:
         emptied: bool = False,
         saved: str | None = None,
         was_told: bool = False,
+        found: str | None = None,
     ) -> Seen | None:
         """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
         and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
-        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that. `was_told`: as in `Seen`."""
+        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that. `was_told`: as in `Seen`.
+        `found`: what the file was last found to say, if that is in conflict with the document since `before`: it may be others' than what came then."""
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
@@ -219,7 +221,10 @@ class Behind:
         passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
             start = await self._known.at_start(uri, path)
-            passed = _with_start(self._passed(uri, path, last, disk, since, at), start, since)
+            passed = self._passed(uri, path, (last, found or last), disk, since, at)
+            if found is not None and since is not None:
+                passed = [(found, changed_at(since)), *passed]
+            passed = _with_start(passed, start, since)
             legs = await self._entering.legs(uri, path, last, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
@@ -291,16 +296,17 @@ class Behind:
             # The mirror never said that: the editor has taken it together with what is new. What led there is no agent's
             ledger = Ledger(newest.hunks)
             ledger.user_led(newest.text, Text.of(raw))
-            hunks = ledger.hunks
+            # Agents wrote through us what is not in `raw`: then it came to the disk with a save, and nothing was taken from there
+            hunks = ledger.hunks if len(ledger.hunks) == len(newest.hunks) else None
         return None if hunks is None else (raw, hunks)
 
     def _passed(
-        self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None, until: int
+        self, uri: DocumentUri, path: str, before: Sequence[str], disk: str, since: Stat | None, until: int
     ) -> list[tuple[str, int]]:
-        """What the file of an open document said between `before` and `disk` (compared form), which it said `until`, and when it had become
-        so."""
+        """What the file of an open document said between one of the texts `before` and `disk` (compared form), which it said `until`, and when it had
+        become so."""
         start, noted = self._passing.pop(uri, ("", []))
-        found = [one for one in noted if start == before and one[1] <= until]
+        found = [one for one in noted if start in before and one[1] <= until]
         later = [one for one in noted if one[1] > until]
         if later:
             self._passing[uri] = disk, later
@@ -337,7 +343,7 @@ class Behind:
                 return
             before = str(tracked.said)
             uri = tracked.document.uri
-            texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
+            texts = self._passed(uri, path, [before], saved, tracked.stat, now_at_most())
             ours = self._state.documents.disk.was_ours
             later: list[tuple[str, int]] = []
             while texts:

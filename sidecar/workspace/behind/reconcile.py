@@ -363,6 +363,7 @@ class Reconciler:
                     emptied=emptied,
                     saved=saved,
                     was_told=was_told,
+                    found=None if undecided is None else before,
                 )
                 if seen is not None:
                     behind.brings_in(tracked, seen)
