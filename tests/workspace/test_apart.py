@@ -11,6 +11,7 @@ import pytest
 from sidecar.demo.model import Closed
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, VSCODE, Habits
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import Turn, play
 from tests.workspace.test_review import ALL
@@ -166,7 +167,9 @@ def test_what_a_program_wrote_in_those_lines_before_the_agent_is_not_the_agents(
     (tmp_path / "a.txt").write_text(TEXT)
 
     async def conflict(bench: Bench, editor: FakeEditor) -> None:
+        tick()
         puts(editor, (tmp_path / "a.txt").read_text().replace("two", "a program's two"))
+        tick()
         await bench.read("a.txt")
         await told()
         assert "my own" in (editor.text("a.txt") or ""), "a case that shows nothing"

@@ -147,10 +147,6 @@ class Behind:
 
     # Open documents
 
-    def may_be_an_agents(self, tracked: Tracked) -> bool:
-        """Whether a change of its file now may count as an agent's."""
-        return self._evidence.is_acting()
-
     def is_acting(self) -> bool:
         """Whether any agent does something in this moment that may change files."""
         return self._evidence.is_acting()

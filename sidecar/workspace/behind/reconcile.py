@@ -7,6 +7,7 @@ place, the buffer stays as it is and the user is told.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import anyio
@@ -34,6 +35,7 @@ from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.hunks_then import Noted
+from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
@@ -42,12 +44,39 @@ LOOK_AGAIN_SECONDS = 2.0
 """How long a look starts over because the user typed where it was about to change something."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a change on the disk begins. Texts are in the compared form."""
+
+    base: str | None
+    """What its author made it of; None: nobody knows."""
+    since: Stat | None
+    """Of the file, when mirror and disk were last compared."""
+    written_over: WrittenOver | None
+    """What was saved on top of `base`, which the author had not read."""
+    found: str | None
+    """As in `Behind.seen`."""
+    emptied: bool
+    """The file was empty in between, and the editor has taken that from there."""
+    was_gone: bool
+    was_told: bool
+    """As in `Seen`."""
+
+
 class Reconciler:
     """Looks at the disk beside open documents."""
 
     def __init__(
-        self, storage: Storage, editor: Editor, sender: Sender, keeper: Keeper, conflicts: Conflicts
+        self,
+        storage: Storage,
+        editor: Editor,
+        sender: Sender,
+        keeper: Keeper,
+        conflicts: Conflicts,
+        behind: Behind,
     ) -> None:
+        """`behind` is told of every change on the disk, to find out whose it is."""
+        self._behind = behind
         self._keeper = keeper
         self._conflicts = conflicts
         self._storage = storage
@@ -56,14 +85,11 @@ class Reconciler:
         self._from_disk = FromDisk(editor, sender, files)
         self._emptied: set[DocumentUri] = set()
         """Documents whose files were found empty while a command was about to fill them. The editor may have taken the empty text from there."""
-        self.behind: Behind | None = None
-        """Told of every change on the disk, to find out whose it is."""
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
         """Called at didOpen, before `opened`. What agents changed until now is on the disk, and the user may save over it in the next moment, so it is
         read at once. Returns what the disk says. None: no agent works, or the file is too large to be read without waiting."""
-        if self.behind is not None:
-            self.behind.accounts.opening(tracked.document.uri)
+        self._behind.accounts.opening(tracked.document.uri)
         found = self._files.newer_now(tracked) if self._acts() else None
         if found is not None:
             tracked.on_disk(found.text, found.stat)
@@ -100,12 +126,11 @@ class Reconciler:
             await self._keeper.restore(tracked)
             if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
                 return
-            if self.behind is not None and path is not None and not is_old and on_disk.text is not None:
+            if path is not None and not is_old and on_disk.text is not None:
                 at = changed_at(on_disk.stat) if is_newest else tracked.history.opened_at
-                await self.behind.opened(tracked, path, on_disk.text if is_newest else opened, at)
+                await self._behind.opened(tracked, path, on_disk.text if is_newest else opened, at)
         finally:
-            if self.behind is not None:
-                self.behind.accounts.opened(tracked.document.uri)
+            self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
 
     async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
@@ -118,7 +143,7 @@ class Reconciler:
 
     async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
         """Whether the document's file is known to have said this before agents changed it."""
-        return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
+        return path is not None and await self._behind.said(tracked, path, text)
 
     def edited_now(self, tracked: Tracked, *, was_clean: bool) -> OnDisk | None:
         """Called when a document is edited. The edit may be the editor's reload of a changed file, and the user may save over that file in the next
@@ -153,8 +178,7 @@ class Reconciler:
     def _note(self, tracked: Tracked, on_disk: OnDisk) -> None:
         if on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
-            if self.behind is not None:
-                self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
+            self._behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
 
     def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
         """The document has what is on the disk. Notes if both are empty."""
@@ -166,7 +190,7 @@ class Reconciler:
         self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
-        return self.behind is not None and self.behind.is_acting()
+        return self._behind.is_acting()
 
     def saved_now(self, tracked: Tracked) -> SavedOver | None:
         """Called at didSave. If `saved` has to wait for a change of the file that is still being recorded: what the user saved on top of that change. The
@@ -213,19 +237,16 @@ class Reconciler:
         """The user has saved over what was in conflict with the document."""
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
-        if self.behind is not None:
-            self.behind.over(tracked.document.uri)
+        self._behind.over(tracked.document.uri)
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
         before = None if tracked.saved is None else str(tracked.saved)
-        if self.behind is not None and self.behind.is_being_filled(
-            tracked.document.uri, before, on_disk.text
-        ):
+        if self._behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             return False  # the editor may have taken that from there, once
         saves = tracked.saves
-        if self.behind is not None and self._files.save(tracked, on_disk) is not None:
-            await self.behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
+        if self._files.save(tracked, on_disk) is not None:
+            await self._behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
         is_save = self._files.is_save(tracked, on_disk)
@@ -279,100 +300,37 @@ class Reconciler:
         if on_disk is None:
             tracked.on_disk(None, None)
             tracked.history.put_there()
-            if self.behind is not None:
-                self.behind.gone(tracked.document.uri)
+            self._behind.gone(tracked.document.uri)
             return
-        saves = tracked.saves
-        if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
+        found = await self._not_a_save(tracked, path, on_disk)
+        if found is None:
             return
-        explained, behind = self._files.explained(tracked, on_disk), self.behind
-        for _ in range(PEEKS):
-            if explained is None or behind is None or not behind.may_be_an_agents(tracked):
-                break
-            # A save may be seen before it is told
-            self._taken_when_empty(tracked, on_disk.text or "")
-            behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
-            if await tracked.history.until_told(RELOAD_SECONDS):
-                if self._storage.stat(path) != on_disk.stat:
-                    return  # that was another one
-                saves = tracked.saves
-                if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
-                    return
-            explained = self._files.explained(tracked, on_disk)
-            if self._storage.stat(path) == on_disk.stat:
-                break
-            newer = await self._files.peek(tracked, path)
-            if newer is None:
-                break
-            on_disk, explained = newer, self._files.explained(tracked, newer)
-        was, was_gone = None, tracked.saved is None and tracked.stat is None
-        if was_gone and on_disk.text is not None and behind is not None:
-            was = await behind.before_it_was_gone(tracked, path)
-        before, known, since = (
-            was if tracked.saved is None else str(tracked.saved),
-            tracked.stat,
-            tracked.since,
-        )
-        if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
-            self._is_emptied(tracked)
+        on_disk, explained = found
+        start = await self._start(tracked, path, on_disk, explained)
+        if start is None:
             return
-        if explained is None and on_disk.text is not None and behind is not None and tracked.said is not None:
-            save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
-            if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved
-                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
-                await behind.saved_over(tracked, path, save, saved_at)
-                if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
-                    return
-        emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
-        was_told = tracked.history.is_told
-        self._emptied.discard(tracked.document.uri)
-        tracked.on_disk(on_disk.text, on_disk.stat)
-        if known is not None and on_disk.text == before:
-            return  # touched only
-        if on_disk.text is not None and tracked.was_saved(on_disk.text):
-            if tracked.says(on_disk.text):
-                tracked.edited = tracked.user_dirty = False
-            return  # by the editor: where its text differs now, that was done since
-        if explained is None and on_disk.text is not None:
-            before = tracked.history.base(on_disk.text, before)
-        elif explained is not None and on_disk.text is not None and behind is not None:
-            save = tracked.history.unseen_save(on_disk.text)
-            if save is not None and before is not None:
-                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
-                behind.passes(tracked, save, saved_at, start=before)
-        # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
-        undecided = self._conflicts.on_disk(tracked)
-        base, written_over = before, None
-        if undecided is not None and on_disk.text is not None:
-            base = undecided.said if emptied else undecided.start(on_disk.text, tracked.text())
-            written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
-        at, seen = changed_at(on_disk.stat), None
-        if behind is not None and base is not None and on_disk.text and not emptied and undecided is None:
-            base = behind.had_read(tracked.document.uri, path, base, on_disk.text, at)
-            written_over = None if base == before or before is None else WrittenOver(base, before)
-        if behind is not None:
-            saved = None if written_over is None else written_over.saved
-            async with behind.one_at_a_time(tracked):
-                seen = await behind.seen(
-                    tracked,
-                    path,
-                    base,
-                    on_disk.text,
-                    at,
-                    since=since,
-                    emptied=emptied,
-                    saved=saved,
-                    was_told=was_told,
-                    found=None if undecided is None else before,
-                )
-                if seen is not None:
-                    behind.brings_in(tracked, seen)
-        start = base
-        if emptied:
+        written_over = start.written_over
+        async with self._behind.one_at_a_time(tracked):
+            seen = await self._behind.seen(
+                tracked,
+                path,
+                start.base,
+                on_disk.text,
+                changed_at(on_disk.stat),
+                since=start.since,
+                emptied=start.emptied,
+                saved=None if written_over is None else written_over.saved,
+                was_told=start.was_told,
+                found=start.found,
+            )
+            if seen is not None:
+                self._behind.brings_in(tracked, seen)
+        base = start.base
+        if start.emptied:
             base = tracked.text()  # the editor had taken that from the disk
         elif seen is not None:
             base = seen.taken
-        elif was_gone:
+        elif start.was_gone:
             base = tracked.before_it_is_back(base)
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
@@ -390,8 +348,8 @@ class Reconciler:
                     lambda: self._comes_after(tracked, seen),
                 )
                 if tracked.stat is None:  # the next look begins where this one did
-                    tracked.saved, tracked.since = tracked.kept(start), since
-                    if emptied:
+                    tracked.saved, tracked.since = tracked.kept(start.base), start.since
+                    if start.emptied:
                         self._is_emptied(tracked)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 newest = tracked.history.newest
@@ -401,13 +359,95 @@ class Reconciler:
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
-            if behind is not None and seen is not None:
+            if seen is not None:
                 with anyio.CancelScope(shield=True):
-                    await behind.settle(tracked, seen, on_disk.text)
+                    await self._behind.settle(tracked, seen, on_disk.text)
+
+    async def _start(
+        self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
+    ) -> _Start | None:
+        """Where the change begins that led to `on_disk`, which is noted as what the file says. None: it is none, or the next look has to begin anew."""
+        behind = self._behind
+        was, was_gone = None, tracked.saved is None and tracked.stat is None
+        if was_gone and on_disk.text is not None:
+            was = await behind.before_it_was_gone(tracked, path)
+        before, known, since = (
+            was if tracked.saved is None else str(tracked.saved),
+            tracked.stat,
+            tracked.since,
+        )
+        if behind.is_being_filled(tracked.document.uri, before, on_disk.text):
+            self._is_emptied(tracked)
+            return None
+        if explained is None and on_disk.text is not None and tracked.said is not None:
+            save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
+            if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved
+                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
+                await behind.saved_over(tracked, path, save, saved_at)
+                if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
+                    return None
+        emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
+        was_told = tracked.history.is_told
+        self._emptied.discard(tracked.document.uri)
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        if known is not None and on_disk.text == before:
+            return None  # touched only
+        if on_disk.text is not None and tracked.was_saved(on_disk.text):
+            if tracked.says(on_disk.text):
+                tracked.edited = tracked.user_dirty = False
+            return None  # by the editor: where its text differs now, that was done since
+        if explained is None and on_disk.text is not None:
+            before = tracked.history.base(on_disk.text, before)
+        elif explained is not None and on_disk.text is not None:
+            save = tracked.history.unseen_save(on_disk.text)
+            if save is not None and before is not None:
+                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
+                behind.passes(tracked, save, saved_at, start=before)
+        # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
+        undecided = self._conflicts.on_disk(tracked)
+        base, written_over = before, None
+        if undecided is not None and on_disk.text is not None:
+            base = undecided.said if emptied else undecided.start(on_disk.text, tracked.text())
+            written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
+        if base is not None and on_disk.text and not emptied and undecided is None:
+            base = behind.had_read(tracked.document.uri, path, base, on_disk.text, changed_at(on_disk.stat))
+            written_over = None if base == before or before is None else WrittenOver(base, before)
+        found = None if undecided is None else before
+        return _Start(base, since, written_over, found, emptied, was_gone, was_told)
+
+    async def _not_a_save(
+        self, tracked: Tracked, path: str, on_disk: OnDisk
+    ) -> tuple[OnDisk, tuple[int, Explained] | None] | None:
+        """What the file says by now, and how the document's history explains that. None: it is a save, or the next look has to begin anew. While an
+        agent may change files, a text that the document said is given time to be told as a save."""
+        saves = tracked.saves
+        if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
+            return None
+        explained = self._files.explained(tracked, on_disk)
+        for _ in range(PEEKS):
+            if explained is None or not self._acts():
+                break
+            # A save may be seen before it is told
+            self._taken_when_empty(tracked, on_disk.text or "")
+            self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
+            if await tracked.history.until_told(RELOAD_SECONDS):
+                if self._storage.stat(path) != on_disk.stat:
+                    return None  # that was another one
+                saves = tracked.saves
+                if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
+                    return None
+            explained = self._files.explained(tracked, on_disk)
+            if self._storage.stat(path) == on_disk.stat:
+                break
+            newer = await self._files.peek(tracked, path)
+            if newer is None:
+                break
+            on_disk, explained = newer, self._files.explained(tracked, newer)
+        return on_disk, explained
 
     def _comes_after(self, tracked: Tracked, seen: Seen | None) -> None:
-        if self.behind is not None and seen is not None:
-            self.behind.comes_after(tracked, seen)
+        if seen is not None:
+            self._behind.comes_after(tracked, seen)
 
     def _told_apart(
         self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
@@ -446,12 +486,12 @@ class Reconciler:
             if self._editor.capabilities.keeps_lines:
                 raw = keep_final_end(now.raw, raw)
             tracked.on_disk(on_disk.text, on_disk.stat)
-            seen = None if self.behind is None else self.behind.resolving(tracked, conflict, now.raw, raw)
+            seen = self._behind.resolving(tracked, conflict, now.raw, raw)
             if not await self._from_disk.take(tracked, conflict.base, now, on_disk, raw):
                 return False
             tracked.apart = False
-            if self.behind is not None and seen is not None:
-                await self.behind.settle(tracked, seen, on_disk.text)
+            if seen is not None:
+                await self._behind.settle(tracked, seen, on_disk.text)
             return True
 
 
