@@ -29,6 +29,10 @@ MEASURED = (
     "step ms",
     "write step ms",
     "read step ms",
+    "mb a minute",
+    "descriptors a minute",
+    "threads a minute",
+    "processes a minute",
 )
 """Figures of which the largest is told; all others are counts."""
 
@@ -176,6 +180,12 @@ GATES = (
         ["tests/gates/test_kept_texts.py"],
         "an open text <= 1.5 bytes a character, one under review <= 3 times",
         "tests/gates/test_kept_texts.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "soak",
+        ["tests/gates/test_soak.py"],
+        "nothing grows in 20 minutes",
+        "tests/gates/test_soak.py::test_the_gate_can_fail",
     ),
     Gate(
         "attached",

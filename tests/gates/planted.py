@@ -414,6 +414,21 @@ def the_bridge_reads_lines_at_once() -> None:
     server.LARGE = 1 << 40
 
 
+def turns_leave_something() -> None:
+    """Four megabytes and a descriptor each."""
+    import os
+
+    from sidecar.acp.client import AgentConnection
+
+    prompt, left = AgentConnection.prompt, []
+
+    async def leaving(self: AgentConnection, *args: Any, **how: Any) -> Any:
+        left.append((os.urandom(4 * 1024 * 1024), os.open(os.devnull, os.O_RDONLY)))
+        return await prompt(self, *args, **how)
+
+    AgentConnection.prompt = leaving
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -450,6 +465,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         the_editor_is_read_at_once,
         large_texts_are_worked_on_at_once,
         the_bridge_reads_lines_at_once,
+        turns_leave_something,
     )
 }
 
