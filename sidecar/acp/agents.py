@@ -306,6 +306,10 @@ class HostedAgents:
         finally:
             self._processes.leave(session.agent)
 
+    def runs(self, agent: str) -> bool:
+        known = self._processes.all.get(agent)
+        return known is not None and known.host is not None
+
     def status(self) -> builtins.list[Json]:
         return [
             {

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sidecar.acp import pipes
+from sidecar.acp import pipes, spawning
 from sidecar.acp import reaper as reaper_module
 from sidecar.acp.limits import Ladder
 from sidecar.acp.process import AgentProcess, Exit, Tail, one_at_a_time
+from sidecar.acp.spawning import Child, Program
 
 REAPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")))
 """-I and -S: the open folder and PYTHON* variables cannot affect it."""
@@ -40,17 +41,18 @@ async def start(
         pipes.enlarge(stdin)
         pipes.enlarge(stdout)
         async with one_at_a_time():
-            child = await asyncio.create_subprocess_exec(
-                *reaper,
-                *(str(control), str(status), str(os.getpid())),
-                *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
-                stdin=stdin,
-                stdout=stdout,
-                stderr=to_errors if stderr is None else stderr,
-                cwd=cwd,
-                env=dict(env),
-                pass_fds=(control, status),
-                start_new_session=True,
+            child = await spawning.started(
+                Program(
+                    (
+                        *reaper,
+                        *(str(control), str(status), str(os.getpid())),
+                        *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
+                    ),
+                    dict(env),
+                    cwd,
+                    (stdin, stdout, to_errors if stderr is None else stderr),
+                    (control, status),
+                )
             )
     except BaseException:
         for fd in fds:
@@ -71,7 +73,7 @@ async def start(
             return
         try:
             os.write(to_reaper, how.encode())
-            if child.returncode is None:
+            if not child.ended.done():
                 os.kill(child.pid, signal.SIGCONT)  # the agent may have stopped it
         except OSError:  # it is gone already
             pass
@@ -80,7 +82,7 @@ async def start(
         os.close(to_reaper)  # a reaper that is still there takes it as our end
         for end in (output, stderr_end, reports_end):
             end.close()
-        if child.returncode is None:  # it does not work: the agent prevents it
+        if not child.ended.done():  # it does not work: the agent prevents it
             for pid in reaper_module.descendants(child.pid):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -112,14 +114,12 @@ async def start(
     return process
 
 
-async def _watch(
-    process: AgentProcess, reports: asyncio.StreamReader, child: asyncio.subprocess.Process
-) -> None:
+async def _watch(process: AgentProcess, reports: asyncio.StreamReader, child: Child) -> None:
     while line := await reports.readline():
         how, _, value = line.decode().strip().partition(" ")
         if not process.exited.done():
             process.exited.set_result(Exit(int(value)) if how == "exited" else Exit(None, int(value)))
-    await child.wait()  # the reaper alone holds the other end of the reports
+    await asyncio.shield(child.ended)  # the reaper alone holds the other end of the reports
     if not process.exited.done():  # somebody ended the reaper, and the agent went with it
         process.exited.set_result(Exit(None))
     if not process.gone.done():

@@ -147,7 +147,7 @@ _starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyD
 
 
 def one_at_a_time() -> asyncio.Lock:
-    """To be held while the system starts a process, for which the event loop waits: everybody else is served before the next one."""
+    """To be held while the system starts a process: many at once would leave no processor to anybody else."""
     return _starting.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 

@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from sidecar.acp import posix, process
+from sidecar.acp import posix, process, spawning
 from sidecar.acp.limits import Ladder
 from tests.support.agents import alive, argv, until_gone, until_written
 
@@ -29,28 +31,102 @@ async def start(script: dict, tmp_path: Path, **how) -> process.AgentProcess:
     return await posix.start(argv(script), ENV, str(tmp_path), "fake", **how)
 
 
-async def test_many_that_start_at_once_leave_the_event_loop_to_others_in_between(
+async def test_the_event_loop_goes_on_while_the_system_starts_a_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds, at = 0, list[int]()
-    begins = asyncio.create_subprocess_exec
+    begins, goes_on = spawning.spawn, threading.Event()
+    began: list[int] = []
 
-    async def counted(*argv, **how):
-        at.append(rounds)
-        return await begins(*argv, **how)
+    def slow(program: spawning.Program):
+        began.append(len(began))
+        asked = began[-1]
+        loop.call_soon_threadsafe(loop.call_soon, goes_on.set)
+        assert goes_on.wait(HANGS)
+        goes_on.clear()
+        assert began[-1] == asked, "one at a time"
+        return begins(program)
 
-    def another_round() -> None:
-        nonlocal rounds, waits
-        rounds += 1
-        waits = asyncio.get_running_loop().call_soon(another_round)
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", counted)
-    waits = asyncio.get_running_loop().call_soon(another_round)
-    agents = await asyncio.gather(*(start({}, tmp_path) for _ in range(5)))
-    waits.cancel()
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(spawning, "spawn", slow)
+    async with asyncio.timeout(HANGS):
+        agents = await asyncio.gather(*(start({}, tmp_path) for _ in range(5)))
     for agent in agents:
         await agent.stop(QUICK)
-    assert len(set(at)) == 5, at
+    assert len(began) == 5
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begins, pids, goes_on = spawning.spawn, list[int](), threading.Event()
+
+    def slow(program: spawning.Program):
+        assert goes_on.wait(HANGS)
+        pid, wait = begins(program)
+        pids.append(pid)
+        return pid, wait
+
+    monkeypatch.setattr(spawning, "spawn", slow)
+    before = len(os.listdir("/dev/fd"))
+    starting = asyncio.ensure_future(start({}, tmp_path))
+    await asyncio.sleep(0.05)
+    starting.cancel()
+    await asyncio.sleep(0.05)
+    assert not starting.done(), "its descriptors are in use"
+    goes_on.set()
+    async with asyncio.timeout(HANGS):
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    assert not await until_gone(pids, HANGS)
+    for _ in range(100):  # until its end is noticed
+        if len(os.listdir("/dev/fd")) <= before:
+            break
+        await asyncio.sleep(0.01)
+    assert len(os.listdir("/dev/fd")) <= before
+
+
+@pytest.mark.parametrize("by", ["posix_spawn", "subprocess"])
+async def test_programs_are_started_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    if by == "subprocess":
+        monkeypatch.setattr(spawning, "_libc", lambda: None)
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    elif spawning._libc() is None:
+        pytest.skip("this system's C library cannot")
+    else:
+        monkeypatch.delattr(subprocess, "Popen")
+    ours = os.dup(0)
+    os.set_inheritable(ours, True)
+    says = (
+        "import os, sys; os.write(2, b'e'); "
+        "print(os.getcwd(), os.getsid(0) == os.getpid(), sorted(os.environ), *sys.argv[1:])"
+    )
+    fds = "import os; print([fd for fd in range(3, 256) if os.path.exists(f'/dev/fd/{fd}')])"
+    agent = await posix.start(
+        [sys.executable, "-S", "-c", f"{says}\n{fds}", "a b", "\udcff"],
+        {"PYTHONCOERCECLOCALE": "0", "é": "ü", "PYTHONUTF8": "1"},
+        str(tmp_path),
+        "fake",
+    )
+    async with asyncio.timeout(HANGS):
+        said = (await all_of(agent)).decode("utf-8", "surrogateescape")
+        assert str(await agent.exited) == "exited with code 0"
+        await agent.gone
+    os.close(ours)
+    await agent.stop(QUICK)
+    names = "['PYTHONCOERCECLOCALE', 'PYTHONUTF8', 'é']"
+    assert said == f"{tmp_path.resolve()} True {names} a b \udcff\n[]\n"
+    assert bytes(agent.errors) == b"e"
+
+
+@pytest.mark.parametrize("by", ["posix_spawn", "subprocess"])
+async def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    if by == "subprocess":
+        monkeypatch.setattr(spawning, "_libc", lambda: None)
+    with pytest.raises(FileNotFoundError) as raised:
+        await posix.start(argv({}), ENV, str(tmp_path / "gone"), "fake")
+    assert raised.value.filename == str(tmp_path / "gone")
+    with pytest.raises(ValueError, match="null"):
+        await posix.start(["/bin/echo", "a\0b"], ENV, str(tmp_path), "fake")
 
 
 # what the agent does · how many processes it leaves behind itself

@@ -154,6 +154,9 @@ class IdleAgents:
     def reference(self, session_id: str) -> str:
         return ""
 
+    def runs(self, agent: str) -> bool:
+        return False
+
     def status(self) -> list[Any]:
         return []
 

@@ -72,8 +72,8 @@ class Agents(IdleAgents):
             AgentInfo(name, name, "configured", True) for name in ("agent", "other")
         ]
 
-    def status(self) -> Any:
-        return [{"agent": "agent", "state": "running"}, {"agent": "other", "state": "running"}] * self.running
+    def runs(self, agent: str) -> bool:
+        return self.running and agent in ("agent", "other")
 
     def found(self, agent: str) -> AgentCommand | None:
         return self.one.get(agent)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports.ports import AgentFailed
-from tests.support.workspaces import IdleAgents, QuietEditor, a_workspace
+from tests.support.workspaces import EveryAgent, IdleAgents, QuietEditor, a_workspace
 
 CANARY: Mapping[str, object] = {
     "agents": {
@@ -77,3 +78,15 @@ async def test_an_approved_agent_is_not_asked_about_until_its_command_changes(tm
     editor.answer = "allow"
     async with a_workspace(tmp_path, editor, settings=changed, approvals=approvals):
         assert len(editor.questions) == 1
+
+
+async def test_a_session_costs_the_same_however_many_agents_there_are(tmp_path: Path) -> None:
+    class Many(IdleAgents):
+        def status(self) -> list[Any]:
+            raise AssertionError("this looks for every agent's program on the disk")
+
+        list = status
+
+    agents = Many()
+    async with a_workspace(tmp_path, QuietEditor(), agents, CANARY, approvals=EveryAgent()):
+        assert len(agents.opened) == 1

@@ -149,6 +149,9 @@ class NoAgents:
 
     async def close_session(self, session_id: str) -> None: ...
 
+    def runs(self, agent: str) -> bool:
+        return False
+
     def status(self) -> list[Json]:
         return []
 

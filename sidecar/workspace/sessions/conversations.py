@@ -333,7 +333,7 @@ class Conversations:
         """Those of one agent, which is started if necessary, or of all running agents."""
         if agent is not None:
             return await self._kept_by(agent, folders, await self._opening.may_start(agent))
-        running = [info.id for info in self._agents.list() if self._opening.runs(info.id)]
+        running = [info.id for info in self._agents.list() if self._agents.runs(info.id)]
         if not running or not self._opening.folders:
             return []
         answers = await asyncio.gather(

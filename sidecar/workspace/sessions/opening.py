@@ -162,19 +162,13 @@ class Opening:
 
     async def _may_start(self, session: Session) -> None:
         command = self._state.settings.agents.get(session.agent) or self._agents.found(session.agent)
-        if command is None or self.runs(session.agent):
+        if command is None or self._agents.runs(session.agent):
             return
         if not await self._consent.to_start(session, command):
             raise AgentFailed(
                 "refused",
                 f"{session.agent} was not started, because you did not allow it; try again to be asked again",
             )
-
-    def runs(self, agent: str) -> bool:
-        """Whether its process is already running."""
-        return any(
-            row.get("agent") == agent and row.get("state") == "running" for row in self._agents.status()
-        )
 
     def _nobody(self) -> str:
         found = [agent.id for agent in self._agents.list() if agent.source == "found"]
