@@ -165,6 +165,7 @@ class Connection:
         if self._workspace is not None:
             self._tasks.start_soon(self._restore, self._workspace, restored)
         self._tasks.start_soon(sweep_at_start, self._journal)
+        self._tasks.start_soon(self._journal.tidy)
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import deque
@@ -30,6 +31,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+_PAUSE = 0.005
+"""Seconds, at least, between two slices."""
+
 LOCKED = (
     "Another program keeps the journal of what agents change locked. Until it lets go, agents cannot write. "
     "Close programs that have journal.sqlite3 open."
@@ -56,6 +60,7 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._locked = False
         self._one = anyio.CapacityLimiter(1)
+        self._tidying: asyncio.Task[None] | None = None
         self._waiting: deque[_Begin] = deque()
         """Writes that are to be journalled, and have not been yet."""
         self.tell: Callable[[str], None] = log.warning
@@ -75,6 +80,8 @@ class SqliteJournal:
                 await journal.close()
 
     async def close(self) -> None:
+        if self._tidying is not None:
+            self._tidying.cancel()
         await anyio.to_thread.run_sync(self._store.close, limiter=self._one)
 
     # ports.Journal
@@ -135,6 +142,7 @@ class SqliteJournal:
 
     async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
+        await self._tidy_if_grown()
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None:
         await self._try(self._store.save_picked, path, text, hunks)
@@ -168,6 +176,7 @@ class SqliteJournal:
     async def turn_began(self, start: TurnStart) -> None:
         """Stores the state of the files in the turn's folders; durable when this returns."""
         await self._try(self._store.turn_began, start)
+        await self._tidy_if_grown()
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         await self._try(self._store.turn_saved, session, path, image)
@@ -223,8 +232,25 @@ class SqliteJournal:
     # Throwing away
 
     async def tidy(self, limits: Limits | None = None) -> None:
-        """Deletes entries by age and size. Never raises."""
-        await self._try(self._store.tidy, limits)
+        """Deletes entries by age and size: in slices, between which others have their turn. Never raises."""
+        done = False
+        while not done:
+            began = time.monotonic()
+            try:
+                done = await self._run(self._store.tidy_slice, limits) is not None
+            except JournalFailed:
+                return
+            # other processes look for their turn again and again
+            await asyncio.sleep(max(_PAUSE, time.monotonic() - began))
+
+    async def _tidy_if_grown(self) -> None:
+        """Begins to tidy beside the work, if this process has written much since the last time."""
+        if self._tidying is None and await self._try(self._store.has_grown):
+            self._tidying = asyncio.ensure_future(self.tidy())
+            self._tidying.add_done_callback(self._tidied)
+
+    def _tidied(self, tidying: asyncio.Future[None]) -> None:
+        self._tidying = None
 
     async def purge(self, selection: Selection) -> int:
         """Deletes the selected entries; see Store. Raises JournalFailed."""

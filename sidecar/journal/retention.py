@@ -3,13 +3,16 @@
 Whole sessions are deleted, oldest first: those that ended more than 30 days ago, and more if the journal exceeds 512
 MiB. A session that is open in a running process is never touched. A text is deleted when no write, no review and no
 other text depends on it.
+
+That is done in slices, each a transaction of its own: whoever writes in between waits for one of them at most. What a slice costs does not depend on the
+journal's size, because indexes say what depends on a text.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -17,11 +20,40 @@ from typing import NamedTuple
 from sidecar.core.uri import from_path
 from sidecar.journal import turns
 from sidecar.journal.database import DAMAGED
+from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import Selection, as_path, as_words, condition
 from sidecar.journal.texts import TextLost, TextStore
 
 PAGE_BYTES = 4096
 """sqlite's default, which the database is made with."""
+
+WRITES_AT_ONCE = 200
+"""Writes of a session that are deleted in one transaction."""
+BYTES_AT_ONCE = 2 * 1024 * 1024
+"""Bytes of texts that are deleted in one transaction, where it is more than one text, and that are given back to the file system at once."""
+TEXTS_AT_ONCE = 500
+"""Texts that are looked at in one go."""
+
+_DEPENDS = (
+    ("writes", "before"),
+    ("writes", "after"),
+    ("ledgers", "text"),
+    ("pre_images", "text"),
+    ("picked", "text"),
+    ("saves", "over"),
+    ("saves", "text"),
+    ("texts", "base"),
+)
+"""Tables and columns that name texts."""
+_INDEXES = {
+    f"{table}_by_{column}": f"CREATE INDEX IF NOT EXISTS {table}_by_{column} ON {table} ({column}) WHERE {column} IS NOT NULL"
+    for table, column in _DEPENDS
+}
+"""Not part of the schema's version: who does not know them keeps them up to date all the same."""
+_UNNEEDED = " AND ".join(
+    f"NOT EXISTS (SELECT 1 FROM {table} AS other WHERE other.{column} = texts.id)"
+    for table, column in _DEPENDS
+)
 
 _NEEDED = """
 WITH RECURSIVE needed (id) AS (
@@ -56,31 +88,32 @@ class Tidied(NamedTuple):
     writes: int
 
 
-def tidy(
-    connection: sqlite3.Connection, is_running: Callable[[str], bool], limits: Limits, now: float
-) -> Tidied:
-    """Deletes what is too old or too much, within a transaction."""
-    _close_what_ended(connection, is_running)
-    sessions = writes = 0
+def tidying(
+    db: Opened, is_running: Callable[[str], bool], limits: Limits, now: float
+) -> Generator[None, None, Tidied]:
+    """Deletes what is too old or too much: a slice with each step."""
+    connection = db.connection
+    yield from _indexed(db)
     too_old = now - limits.seconds
-    connection.execute("DELETE FROM ledgers WHERE updated < ?", (too_old,))
-    turns.forget_old(connection, too_old, is_running)
-    collect(connection)
+    with transaction(db, durable=False):
+        _close_what_ended(connection, is_running)
+        connection.execute("DELETE FROM ledgers WHERE updated < ?", (too_old,))
+        turns.forget_old(connection, too_old, is_running)
+    yield
+    yield from _swept(db)
+    sessions = writes = 0
     for session, owner, closed in connection.execute(
         "SELECT id, owner, closed FROM sessions WHERE closed IS NOT NULL ORDER BY closed, id"
     ).fetchall():
         if closed >= too_old and used_bytes(connection) <= limits.bytes:
             break
-        whose = (session, owner)
-        (unfinished,) = connection.execute(
-            "SELECT count(*) FROM writes WHERE session = ? AND owner = ? AND state = 'intent'", whose
-        ).fetchone()
-        if unfinished:
-            continue  # still running, or to be examined first
-        writes += connection.execute("DELETE FROM writes WHERE session = ? AND owner = ?", whose).rowcount
-        connection.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", whose)
-        sessions += 1
-        collect(connection)
+        while (deleted := _delete_some(db, session, owner)) is not None:
+            writes += deleted
+            yield
+            if not deleted:
+                sessions += 1
+                break
+    yield from _shrunk(connection)
     return Tidied(sessions, writes)
 
 
@@ -129,6 +162,99 @@ def collect(connection: sqlite3.Connection) -> None:
     )
 
 
+def _indexed(db: Opened) -> Generator[None]:
+    """Makes the indexes that are missing: in a journal of earlier versions, all."""
+    there = {row[0] for row in db.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+    for name, words in _INDEXES.items():
+        if name not in there:
+            with transaction(db, durable=False):
+                db.connection.execute(words)
+            yield
+
+
+def _swept(db: Opened) -> Generator[None]:
+    """Deletes the texts that nothing depends on any more. Only looking for them keeps nobody from writing."""
+    last = 0
+    (end,) = db.connection.execute("SELECT max(id) FROM texts").fetchone()  # others go on adding some
+    while True:
+        ids = [
+            row[0]
+            for row in db.connection.execute(
+                "SELECT id FROM texts WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                (last, end, TEXTS_AT_ONCE),
+            )
+        ]
+        if not ids:
+            return
+        last = ids[-1]
+        waits = [
+            row[0]
+            for row in db.connection.execute(
+                f"SELECT id FROM texts WHERE id BETWEEN ? AND ? AND {_UNNEEDED}", (ids[0], last)
+            )
+        ]
+        while waits:
+            with transaction(db, durable=False):
+                _drop_unneeded(db.connection, waits, BYTES_AT_ONCE)
+            yield
+        yield
+
+
+def _delete_some(db: Opened, session: str, owner: str) -> int | None:
+    """Deletes some of a session's writes and the texts that only they needed; how many. 0: and the session, which has none left. None: it stays, because it
+    goes on, or has a write that is still running or is to be examined first."""
+    connection, whose = db.connection, (session, owner)
+    with transaction(db, durable=False):
+        (closed,) = connection.execute(
+            "SELECT count(*) FROM sessions WHERE id = ? AND owner = ? AND closed IS NOT NULL", whose
+        ).fetchone()
+        (unfinished,) = connection.execute(
+            "SELECT count(*) FROM writes WHERE session = ? AND owner = ? AND state = 'intent'", whose
+        ).fetchone()
+        if unfinished or not closed:
+            return None
+        ids: list[str] = []
+        texts: list[int] = []
+        size = 0
+        for write, before, after, more in connection.execute(
+            "SELECT writes.id, before, after, coalesce(length(texts.data), 0) "
+            "FROM writes LEFT JOIN texts ON texts.id = writes.after WHERE session = ? AND owner = ? LIMIT ?",
+            (*whose, WRITES_AT_ONCE),
+        ):
+            ids.append(write)
+            texts += (text for text in (before, after) if text is not None)
+            size += more
+            if size > BYTES_AT_ONCE:
+                break
+        these = f"({', '.join('?' * len(ids))})"
+        texts += (
+            row[0] for row in connection.execute(f"SELECT text FROM picked WHERE write IN {these}", ids)
+        )
+        for table in ("picked", "states", "made_folders"):
+            connection.execute(f"DELETE FROM {table} WHERE write IN {these}", ids)
+        connection.execute(f"DELETE FROM taken_back WHERE by IN {these} OR write IN {these}", (*ids, *ids))
+        connection.execute(f"DELETE FROM writes WHERE id IN {these}", ids)
+        _drop_unneeded(connection, texts)
+        if not ids:
+            connection.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", whose)
+    return len(ids)
+
+
+def _drop_unneeded(connection: sqlite3.Connection, ids: list[int], most: float = float("inf")) -> None:
+    """Deletes those of the texts that nothing depends on, and then what only they depended on, within a transaction. Takes out of `ids` what was
+    dealt with; after so many bytes, the rest stays there."""
+    size = 0
+    while ids and size < most:
+        text = ids.pop()
+        row = connection.execute(
+            f"SELECT base, length(data) FROM texts WHERE id = ? AND {_UNNEEDED}", (text,)
+        ).fetchone()
+        if row is not None:
+            connection.execute("DELETE FROM texts WHERE id = ?", (text,))
+            size += row[1]
+            ids += [row[0]] if row[0] is not None else []
+
+
 def used_bytes(connection: sqlite3.Connection) -> int:
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     return (pages(connection) - free) * PAGE_BYTES
@@ -138,14 +264,26 @@ def pages(connection: sqlite3.Connection) -> int:
     return connection.execute("PRAGMA page_count").fetchone()[0]
 
 
-def shrink(connection: sqlite3.Connection, *, thoroughly: bool = False) -> None:
-    """Returns free pages to the file system. With `thoroughly`, also empties the log, which contains old pages.
+def shrink(connection: sqlite3.Connection) -> None:
+    """Returns all free pages to the file system at once, and empties the log, which contains old pages.
 
     Best effort: while another process reads, the rest stays until the next time.
     """
     with suppress(sqlite3.OperationalError):
         connection.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
-        connection.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if thoroughly else 'PASSIVE'})").fetchall()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _shrunk(connection: sqlite3.Connection) -> Generator[None]:
+    """Returns free pages to the file system."""
+    with suppress(sqlite3.OperationalError):
+        while connection.execute("PRAGMA freelist_count").fetchone()[0]:
+            before = pages(connection)
+            connection.executescript(f"PRAGMA incremental_vacuum({BYTES_AT_ONCE // PAGE_BYTES})")
+            if pages(connection) == before:
+                break
+            yield
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def remove_damaged(folder: Path, older_than: float | None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +41,7 @@ _TOLD = 200
 """Writes of a file from which its review is told."""
 _HELD = 32
 """Earlier texts of a file that are compared with what it says."""
+MIB = 1024 * 1024
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
 """After the database has grown by this many bytes through this process, old entries are deleted, as at every start."""
 
@@ -55,6 +56,8 @@ class Store:
         self._busy_seconds = busy_seconds
         self._open: Opened | None = None
         self._pages_at_tidying = 0
+        self._tidying: tuple[Opened, Generator[None, None, Tidied]] | None = None
+        self._told_bytes = 0
 
     @property
     def exists(self) -> bool:
@@ -132,7 +135,6 @@ class Store:
     def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         """Stores the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
-        self.tidy_if_grown()
 
     def save_picked(self, path: str, text: str, hunks: bytes) -> None:
         """Stores hunks of a file (canonical path) that the user has kept while others of the same writes are under review, and the text that they
@@ -153,7 +155,6 @@ class Store:
     def turn_began(self, start: TurnStart) -> None:
         """Stores the state of the files in the turn's folders; durable when this returns."""
         self._do(lambda db: turns.begin(db, start), repair=True)
-        self.tidy_if_grown()
 
     def turn_saved(self, session: str, path: str, image: PreImage) -> None:
         """Records that the user saved a file during the session's running turn."""
@@ -388,21 +389,44 @@ class Store:
 
     def tidy(self, limits: Limits | None = None, now: float | None = None) -> Tidied:
         """Deletes entries by age and size, but nothing from an open session of a running process."""
+        while (tidied := self.tidy_slice(limits, now)) is None:
+            pass
+        return tidied
 
-        def work(db: Opened) -> Tidied:
-            with transaction(db, durable=False):
-                tidied = retention.tidy(
-                    db.connection, self.is_running, limits or Limits(), time.time() if now is None else now
-                )
-            retention.shrink(db.connection)
-            self._pages_at_tidying = retention.pages(db.connection)
-            return tidied
+    def tidy_slice(self, limits: Limits | None = None, now: float | None = None) -> Tidied | None:
+        """Begins to tidy, or goes on with it: a part that takes milliseconds. None: there is more to do. The limits are those of the beginning."""
+
+        def work(db: Opened) -> Tidied | None:
+            if self._tidying is None or self._tidying[0] is not db:
+                at = time.time() if now is None else now
+                self._tidying = (db, retention.tidying(db, self.is_running, limits or Limits(), at))
+            try:
+                next(self._tidying[1])
+            except StopIteration as end:
+                self._tidying = None
+                self._pages_at_tidying = retention.pages(db.connection)
+                self._tell_size(retention.used_bytes(db.connection), (limits or Limits()).bytes)
+                return end.value
+            except BaseException:
+                self._tidying = None  # a generator that failed has ended
+                raise
+            return None
 
         tidied = self._do(work)
-        sweep(self.folder)
-        with suppress(OSError):
-            retention.remove_damaged(self.folder, (limits or Limits()).seconds)
+        if tidied is not None:
+            sweep(self.folder)
+            with suppress(OSError):
+                retention.remove_damaged(self.folder, (limits or Limits()).seconds)
         return tidied
+
+    def _tell_size(self, used: int, limit: int) -> None:
+        """What is above the limit although all that may go is gone: said once, and again when it has doubled."""
+        if used > max(limit, 2 * self._told_bytes):
+            self._told_bytes = used
+            self.notices.append(
+                f"The journal of what agents change takes {used // MIB:,} MB, more than its limit of {limit // MIB:,} MB. "
+                "Nothing that open sessions wrote is deleted, nor what is under review. To make room, keep or reject changes, and close sessions."
+            )
 
     def purge(self, selection: Selection) -> int:
         """Deletes these writes and every text that only they need. Returns the number of writes. Nothing of them stays
@@ -415,7 +439,7 @@ class Store:
             with transaction(db, durable=True):
                 removed = retention.purge(db.connection, db.texts, selection, self.is_running)
             db.texts.forget()
-            retention.shrink(db.connection, thoroughly=True)
+            retention.shrink(db.connection)
             return removed
 
         removed = self._do(work)
@@ -424,8 +448,8 @@ class Store:
                 retention.remove_damaged(self.folder, None)
         return removed
 
-    def tidy_if_grown(self) -> None:
-        """Runs `tidy` if this process has written much since the last time."""
+    def has_grown(self) -> bool:
+        """Whether this process has written so much since the last time that `tidy` is due."""
 
         def grown(db: Opened) -> bool:
             pages = retention.pages(db.connection)
@@ -433,8 +457,7 @@ class Store:
                 self._pages_at_tidying = pages
             return (pages - self._pages_at_tidying) * retention.PAGE_BYTES > TIDY_EVERY_BYTES
 
-        if self._do(grown):
-            self.tidy()
+        return self._do(grown)
 
     # Inside
 

@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 async def at_start(journal: SqliteJournal) -> list[Sentence]:
-    """Settles interrupted writes and deletes what is too old. Returns sentences for the user. Never raises."""
+    """Settles interrupted writes. Returns sentences for the user. Never raises."""
     try:
         interrupted = await journal.interrupted()
         # Not on the journal's own thread: a file on a dead network mount must not block its writes.
@@ -54,7 +54,6 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
         )
         return [Sentence(words)]
     cut_short = await cut_off.at_start(journal)
-    await journal.tidy()
     return [*map(Sentence, sentences(told)), *cut_short]
 
 

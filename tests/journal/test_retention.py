@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 import zlib
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.uri import from_path
-from sidecar.journal import Store
-from sidecar.journal.retention import Limits
+from sidecar.journal import SqliteJournal, Store, retention
+from sidecar.journal.retention import Limits, Tidied
 from sidecar.journal.selecting import Selection
 from tests.support.journals import entry, numbered
 
@@ -170,15 +171,176 @@ def test_what_is_just_being_written_is_not_purged(folder: Path) -> None:
         assert store.purge(Selection()) == 1
 
 
-def test_it_is_tidied_when_much_was_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_tidied_when_much_was_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.journal.store.TIDY_EVERY_BYTES", 400_000)
-    with Store(folder) as store:
-        store.finish(store.begin(entry("", "x", session="old")), "done")
-        store.session_closed("old")
-        store._open.connection.execute("UPDATE sessions SET closed = 0")
-        counts = []
+    a_closed_session(folder, "old", 99.0)
+    async with SqliteJournal.opened(folder) as journal:
+        counts: list[int] = []
         for i in range(12):
-            store.save_ledger("file:///a", noise(i, 100_000), b"")
-            counts.append(len(store.entries()))
-    assert counts[0] == 1
-    assert counts[-1] == 0
+            await journal.save_ledger("file:///a", noise(i, 100_000), b"")
+            counts.append(len(await journal.entries()))
+        assert counts[0] == 1
+        for _ in range(1000):
+            if await journal.entries():
+                await asyncio.sleep(0.01)
+        assert await journal.entries() == []
+
+
+def many_sessions(folder: Path, many: int, writes: int = 3, size: int = 3_000) -> None:
+    with Store(folder) as store:
+        for session in range(many):
+            for write in range(writes):
+                text = noise(session * writes + write, size)
+                one = entry(None, text, f"/w/{session}-{write}", session=f"s{session:04}")
+                store.finish(store.begin(one), "done")
+            store.session_closed(f"s{session:04}")
+        store._open.connection.execute("UPDATE sessions SET closed = 0")
+
+
+def test_what_a_slice_costs_does_not_depend_on_the_size(folder: Path) -> None:
+    """Counted as sqlite counts: its own instructions, in tens."""
+    most: list[int] = []
+    for many in (10, 40, 160):
+        with Store(folder / str(many)) as store:
+            many_sessions(folder / str(many), many)
+            assert store.tidy(Limits(seconds=2 * time.time())) == (0, 0)  # the indexes are there
+            steps = [0]
+
+            def another(steps: list[int] = steps) -> None:
+                steps[-1] += 1
+
+            store._open.connection.set_progress_handler(another, 10)
+            while store.tidy_slice(Limits(bytes=50_000, seconds=2 * time.time())) is None:
+                steps.append(0)
+            assert len(sessions(store)) < 10
+        most.append(
+            max(steps[3:])
+        )  # the first ones look for what there is: which sessions, and which of 500 texts
+    assert most[2] < 2 * most[0], most
+
+
+def test_a_slice_is_small(folder: Path) -> None:
+    with Store(folder) as store, Store(folder, busy_seconds=0) as other:
+        for write in range(450):
+            store.finish(store.begin(entry(None, f"{write}", f"/w/{write}", session="many")), "done")
+        for write in range(9):
+            store.finish(
+                store.begin(entry(None, noise(write, 900_000), f"/w/b{write}", session="large")), "done"
+            )
+        for session in ("many", "large"):
+            store.session_closed(session)
+        left, size = [459], [store._open.connection.execute(SIZE).fetchone()[0]]
+        while store.tidy_slice(Limits(seconds=-1)) is None:
+            left.append(len(other.entries()))
+            size.append(other._open.connection.execute(SIZE).fetchone()[0])
+            other.begin(entry(None, f"x{len(left)}", "/w/x", session="another"))  # nobody keeps it locked
+            left[-1] = len(other.entries()) - len(left) + 1
+        assert left[-1] == 0
+        assert max(a - b for a, b in pairwise(left)) <= retention.WRITES_AT_ONCE
+        assert max(a - b for a, b in pairwise(size)) <= retention.BYTES_AT_ONCE + 1_000_000
+
+
+SIZE = "SELECT coalesce(sum(length(data)), 0) FROM texts"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whoever_writes_meanwhile_loses_nothing(
+    folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random writes and reviews, which also say what is being deleted, or are changes of it."""
+    monkeypatch.setattr(retention, "WRITES_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "TEXTS_AT_ONCE", 3)
+    monkeypatch.setattr(retention, "BYTES_AT_ONCE", 4096)
+    chance = random.Random(seed)
+    texts = [numbered(300)]
+    texts += [chance.choice(texts).replace(f"{n} ", f"{n}' ", 1) for n in chance.sample(range(300), 12)]
+    texts += [noise(n, 2_000) for n in range(4)]
+    kept: dict[str, tuple[str, str]] = {}
+    reviews: dict[str, str] = {}
+
+    def acts(store: Store, session: str) -> None:
+        if chance.random() < 0.3:
+            uri, text = f"file:///{chance.randrange(3)}", chance.choice(texts)
+            store.save_ledger(uri, text, b"")
+            reviews[uri] = text
+        elif chance.random() < 0.1:
+            for uri in reviews:
+                store.forget_ledger(uri)
+            reviews.clear()
+        else:
+            a, b = chance.sample(texts, 2)
+            kept[write := store.begin(entry(a, b, session=session))] = (a, b)
+            store.finish(write, "done")
+
+    with Store(folder) as store, Store(folder, busy_seconds=0) as other:
+        for session in ("a", "b", "c"):
+            for _ in range(chance.randrange(1, 8)):
+                acts(store, session)
+            store.session_closed(session)
+        kept.clear()
+        while store.tidy_slice(Limits(seconds=-1)) is None:
+            for _ in range(chance.randrange(3)):
+                acts(other, "new")
+        reviews_left = {uri: text for uri, text in reviews.items() if other.load_ledger(uri)}
+        assert {found.id for found in other.entries()} == kept.keys()
+    with Store(folder) as store:
+        for write, both in kept.items():
+            assert store.texts(write) == both
+        for uri, text in reviews_left.items():
+            assert store.load_ledger(uri) == (text, b"")
+        store.tidy(Limits(bytes=0))
+        needed = store._open.connection.execute(
+            f"{retention._NEEDED} SELECT count(DISTINCT id) FROM needed WHERE id IS NOT NULL"
+        ).fetchone()
+        assert store._open.connection.execute("SELECT count(*) FROM texts").fetchone() == needed
+
+
+async def test_a_write_waits_for_one_slice_at_most(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_sessions(folder, 30)
+    sliced, slices = Store.tidy_slice, list[int]()
+
+    def counted(self: Store, limits: Limits | None = None, now: float | None = None) -> Tidied | None:
+        slices.append(1)
+        return sliced(self, limits, now)
+
+    monkeypatch.setattr(Store, "tidy_slice", counted)
+    async with SqliteJournal.opened(folder) as journal:
+        tidying = asyncio.ensure_future(journal.tidy())
+        waited: list[int] = []
+        while not tidying.done():
+            before = len(slices)
+            await journal.begin(entry("a", f"b{len(waited)}"))
+            waited.append(len(slices) - before)
+            await asyncio.sleep(0)
+        await tidying
+    assert len(slices) > 30
+    assert len(waited) > 10
+    assert max(waited) <= 2, "the one that ran, and the next where that one was asked for first"
+
+
+def test_what_is_too_much_and_stays_is_told_once(folder: Path) -> None:
+    with Store(folder) as store:
+        store.begin(entry("", noise(1, 300_000), session="open"))
+        limits = Limits(bytes=100_000)
+        store.tidy(limits)
+        (told,) = store.notices
+        assert "more than its limit" in told
+        store.tidy(limits)
+        assert len(store.notices) == 1
+        store.begin(entry("", noise(2, 900_000), session="open"))
+        store.tidy(limits)
+        assert len(store.notices) == 2
+        store.tidy(Limits())
+        assert len(store.notices) == 2
+
+
+def test_indexes_are_made_in_a_journal_of_an_earlier_version(folder: Path) -> None:
+    many_sessions(folder, 3)
+    with Store(folder) as store:
+        store.tidy()
+        for name in retention._INDEXES:
+            store._open.connection.execute(f"DROP INDEX {name}")
+        store.tidy(Limits(bytes=0))
+        assert store.entries() == []
+        names = store._open.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")
+        assert set(retention._INDEXES) <= {name for (name,) in names}
