@@ -1,37 +1,48 @@
-"""The command line, and the only place that chooses the object graphs. Each command imports its own heavy modules."""
+"""The command line, and the only place that chooses the object graphs. Each command imports its own heavy modules; what only the parser needs,
+`_parser` imports.
+"""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sidecar import __version__
-from sidecar.completion import SHELLS
-from sidecar.mcp.guest_names import GUESTS, HOOK, LIVE
-from sidecar.recovery import options
-from sidecar.setup.editors import EDITORS
 from sidecar.stderr_log import log_to_stderr
+
+if TYPE_CHECKING:
+    import argparse
+
+_BY_EDITORS = (["lsp"], ["lsp", "--stdio"])
+"""How editors start the server. Until it answers they wait, so nothing is parsed: that takes a quarter of the time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code: 0 done, 1 failed, 2 wrong use. Errors are one line on stderr: what, and what to do."""
-    arguments = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words in _BY_EDITORS:
+        return _run(_lsp, None, logging.WARNING)
+    arguments = _parser().parse_args(words)
     if arguments.command is None:
         _parser().print_help(sys.stderr)
         return 2
-    log_to_stderr(logging.DEBUG if arguments.verbose else logging.WARNING)
+    return _run(arguments.run, arguments, logging.DEBUG if arguments.verbose else logging.WARNING)
+
+
+def _run(command: Callable[[Any], int], arguments: argparse.Namespace | None, level: int) -> int:
+    log_to_stderr(level)
     try:
-        return arguments.run(arguments)
+        return command(arguments)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         return 1
 
 
-def _lsp(arguments: argparse.Namespace) -> int:
+def _lsp(arguments: argparse.Namespace | None) -> int:
     from sidecar.lasting import lasting
     from sidecar.lsp.announcement import announce
     from sidecar.lsp.main import run
@@ -209,6 +220,13 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    from sidecar.completion import SHELLS
+    from sidecar.mcp.guest_names import GUESTS, HOOK, LIVE
+    from sidecar.recovery import options
+    from sidecar.setup.editors import EDITORS
+
     parser = argparse.ArgumentParser(
         prog="acp-sidecar",
         description="Agents see your unsaved buffers, and you can undo and review their edits.",

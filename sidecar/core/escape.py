@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sidecar.core.change import Sliceable
+if TYPE_CHECKING:  # every program logs, and imports this before it does anything else
+    from sidecar.core.change import Sliceable
 
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from sidecar import __version__
-from sidecar.lsp.ext import COMMANDS
+from sidecar.lsp.command_names import COMMANDS
 from sidecar.lsp.greeting import position_encoding
 
 NAME = "acp-sidecar"

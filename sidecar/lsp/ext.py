@@ -15,66 +15,36 @@ import msgspec
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
-from sidecar.workspace.ports.prompt_context import Mention, Problem
-
-# Commands
-
-NEW_SESSION: Final = "sidecar.newSession"
-PROMPT: Final = "sidecar.prompt"
-OPEN_CHAT: Final = "sidecar.openChat"
-SEND: Final = "sidecar.send"
-ANSWER: Final = "sidecar.answer"
-CANCEL: Final = "sidecar.cancel"
-STOP_COMMAND: Final = "sidecar.stopCommand"
-CLOSE_SESSION: Final = "sidecar.closeSession"
-LIST_AGENTS: Final = "sidecar.listAgents"
-AUTHENTICATE: Final = "sidecar.authenticate"
-LOGOUT: Final = "sidecar.logout"
-LIST_SESSIONS: Final = "sidecar.listSessions"
-LOAD_SESSION: Final = "sidecar.loadSession"
-FORK_SESSION: Final = "sidecar.forkSession"
-DELETE_SESSION: Final = "sidecar.deleteSession"
-TRANSCRIPT: Final = "sidecar.transcript"
-SET_MODE: Final = "sidecar.setMode"
-SET_CONFIG_OPTION: Final = "sidecar.setConfigOption"
-STATUS: Final = "sidecar.status"
-LIST_CHANGES: Final = "sidecar.listChanges"
-TEXT_BEFORE: Final = "sidecar.textBefore"
-KEEP: Final = "sidecar.keep"
-REJECT: Final = "sidecar.reject"
-REVERT_TURN: Final = "sidecar.revertTurn"
-LIST_CONFLICTS: Final = "sidecar.listConflicts"
-RESOLVE_CONFLICT: Final = "sidecar.resolveConflict"
-
-COMMANDS: Final = (
-    NEW_SESSION,
-    PROMPT,
-    OPEN_CHAT,
-    SEND,
+from sidecar.lsp.command_names import (  # noqa: F401 - this is where others look for them
     ANSWER,
-    CANCEL,
-    STOP_COMMAND,
-    CLOSE_SESSION,
-    LIST_AGENTS,
     AUTHENTICATE,
-    LOGOUT,
+    CANCEL,
+    CLOSE_SESSION,
+    COMMANDS,
+    DELETE_SESSION,
+    FORK_SESSION,
+    KEEP,
+    LIST_AGENTS,
+    LIST_CHANGES,
+    LIST_CONFLICTS,
     LIST_SESSIONS,
     LOAD_SESSION,
-    FORK_SESSION,
-    DELETE_SESSION,
-    TRANSCRIPT,
-    SET_MODE,
-    SET_CONFIG_OPTION,
-    STATUS,
-    LIST_CHANGES,
-    TEXT_BEFORE,
-    KEEP,
+    LOGOUT,
+    NEW_SESSION,
+    OPEN_CHAT,
+    PROMPT,
     REJECT,
-    REVERT_TURN,
-    LIST_CONFLICTS,
     RESOLVE_CONFLICT,
+    REVERT_TURN,
+    SEND,
+    SET_CONFIG_OPTION,
+    SET_MODE,
+    STATUS,
+    STOP_COMMAND,
+    TEXT_BEFORE,
+    TRANSCRIPT,
 )
-"""All of them, as `executeCommandProvider` announces them."""
+from sidecar.workspace.ports.prompt_context import Mention, Problem
 
 
 class Arguments(msgspec.Struct, frozen=True, rename="camel"):

@@ -14,7 +14,7 @@ however long it was said to be: nobody may be deaf for megabytes because of one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_BODY = 256 * 1024 * 1024
 """Bytes. A `didOpen` of a 100 MB file escapes to less; what is larger is a broken peer (or 99999999999)."""
@@ -31,8 +31,7 @@ _TAIL = 64
 """Bytes kept of skipped input: a `Content-Length` line may have been cut by the read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Input that was skipped, and why (for the log and for the error that answers it)."""
 
     reason: str

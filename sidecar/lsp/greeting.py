@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from sidecar.lsp.framing import Fault, Framing
@@ -24,13 +23,13 @@ Announce = Callable[[Mapping[str, Any]], dict[str, Any]]
 """`initialize` params, plain JSON → the result."""
 
 
-@dataclass(slots=True)
 class Greeting:
     """What was read so far: the framing, its first item, and the result of `initialize` if that was answered."""
 
-    framing: Framing
-    first: bytes | Fault | None = None
-    announced: dict[str, Any] | None = None
+    def __init__(self, framing: Framing) -> None:
+        self.framing = framing
+        self.first: bytes | Fault | None = None
+        self.announced: dict[str, Any] | None = None
 
 
 def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -105,3 +106,45 @@ async def test_what_is_announced_is_what_is_registered(capabilities: dict[str, A
         client.notify("exit")
         code, errors = await client.exit_code()
         assert (code, errors) == (0, "")
+
+
+def test_little_is_imported_before_the_answer() -> None:
+    """Editors wait for it. Each of these takes a twentieth of the time or more, and what it imports in turn."""
+    script = """
+import sys
+import sidecar.lsp.greeting as greeting
+answered, answer = [], greeting.os.write
+def write(fd, data):
+    answered[:] = answered or [*sys.modules]
+    return answer(fd, data)
+greeting.os.write = write
+from sidecar.cli import main
+try:
+    main(["lsp"])
+finally:
+    sys.stderr.write("\\n" + " ".join(answered))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=PLAIN + message(id=2, method="shutdown") + message(method="exit"),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    names = set(done.stderr.decode().rpartition("\n")[2].split())
+    assert "sidecar.lsp.announcement" in names, done.stderr
+    assert names & HEAVY == set()
+
+
+HEAVY = {
+    "argparse",
+    "asyncio",
+    "dataclasses",
+    "inspect",
+    "msgspec",
+    "pathlib",
+    "shutil",
+    "subprocess",
+    "urllib.parse",
+    "sidecar.lsp.ext",
+}
