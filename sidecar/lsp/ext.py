@@ -15,35 +15,7 @@ import msgspec
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
-from sidecar.lsp.command_names import (  # noqa: F401 - this is where others look for them
-    ANSWER,
-    AUTHENTICATE,
-    CANCEL,
-    CLOSE_SESSION,
-    COMMANDS,
-    DELETE_SESSION,
-    FORK_SESSION,
-    KEEP,
-    LIST_AGENTS,
-    LIST_CHANGES,
-    LIST_CONFLICTS,
-    LIST_SESSIONS,
-    LOAD_SESSION,
-    LOGOUT,
-    NEW_SESSION,
-    OPEN_CHAT,
-    PROMPT,
-    REJECT,
-    RESOLVE_CONFLICT,
-    REVERT_TURN,
-    SEND,
-    SET_CONFIG_OPTION,
-    SET_MODE,
-    STATUS,
-    STOP_COMMAND,
-    TEXT_BEFORE,
-    TRANSCRIPT,
-)
+from sidecar.lsp.command_names import *
 from sidecar.workspace.ports.prompt_context import Mention, Problem
 
 
