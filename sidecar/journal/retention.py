@@ -108,10 +108,10 @@ def tidying(
         if closed >= too_old and used_bytes(connection) <= limits.bytes:
             break
         while (deleted := _delete_some(db, session, owner)) is not None:
-            writes += deleted
+            writes += deleted.writes
+            sessions += deleted.sessions
             yield
-            if not deleted:
-                sessions += 1
+            if deleted.sessions:
                 break
     yield from _shrunk(connection)
     return Tidied(sessions, writes)
@@ -200,9 +200,9 @@ def _swept(db: Opened) -> Generator[None]:
         yield
 
 
-def _delete_some(db: Opened, session: str, owner: str) -> int | None:
-    """Deletes some of a session's writes and the texts that only they needed; how many. 0: and the session, which has none left. None: it stays, because it
-    goes on, or has a write that is still running or is to be examined first."""
+def _delete_some(db: Opened, session: str, owner: str) -> Tidied | None:
+    """Deletes some of a session's writes and the texts that only they needed, and with the last ones the session. None: it stays, because it goes on,
+    or has a write that is still running or is to be examined first."""
     connection, whose = db.connection, (session, owner)
     with transaction(db, durable=False):
         (closed,) = connection.execute(
@@ -235,9 +235,12 @@ def _delete_some(db: Opened, session: str, owner: str) -> int | None:
         connection.execute(f"DELETE FROM taken_back WHERE by IN {these} OR write IN {these}", (*ids, *ids))
         connection.execute(f"DELETE FROM writes WHERE id IN {these}", ids)
         _drop_unneeded(connection, texts)
-        if not ids:
-            connection.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", whose)
-    return len(ids)
+        gone = connection.execute(
+            "DELETE FROM sessions WHERE id = ? AND owner = ? "
+            "AND NOT EXISTS (SELECT 1 FROM writes WHERE writes.session = sessions.id AND writes.owner = sessions.owner)",
+            whose,
+        ).rowcount
+    return Tidied(gone, len(ids))
 
 
 def _drop_unneeded(connection: sqlite3.Connection, ids: list[int], most: float = float("inf")) -> None:

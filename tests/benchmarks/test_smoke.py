@@ -19,6 +19,8 @@ TINY = {
     "WITHOUT_GIT": (20, 60),
     "FILES_MB": (1, 2),
     "SETTLE": 0.1,
+    "HUNKS_AT": (2, 4),
+    "JOURNAL_AT": (5, 10),
     "SESSIONS_AT": (1, 3),
     "DOCUMENTS_AT": (1, 3),
     "TURNS_AT": (1, 3),
