@@ -26,10 +26,13 @@ Announce = Callable[[Mapping[str, Any]], dict[str, Any]]
 class Greeting:
     """What was read so far: the framing, its first item, and the result of `initialize` if that was answered."""
 
-    def __init__(self, framing: Framing) -> None:
-        self.framing = framing
-        self.first: bytes | Fault | None = None
-        self.announced: dict[str, Any] | None = None
+    def __init__(
+        self,
+        framing: Framing,
+        first: bytes | Fault | None = None,
+        announced: dict[str, Any] | None = None,
+    ) -> None:
+        self.framing, self.first, self.announced = framing, first, announced
 
 
 def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:
