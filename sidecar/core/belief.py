@@ -193,12 +193,13 @@ class Beliefs:
                 entry.belief = _with_change(entry.belief, before, after)
 
     def kept(self, session: str, uri: DocumentUri) -> list[Text]:
-        """The raw texts of which `candidates` makes the compared form: a thread may do that before (`Text.folded`)."""
+        """The texts, raw or not, of which `candidates` makes the compared form, and compares that: a thread may do that before (`Text.compared`)."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return []
         beliefs = [one.text for one in (entry.belief, *entry.unseen) if one is not None]
-        return [one for one in (*beliefs, *(served.text for served in entry.served)) if isinstance(one, Text)]
+        texts = (*beliefs, *(served.text for served in entry.served))
+        return [one.text if isinstance(one, Kept) else one for one in texts]
 
     def served(self, session: str, uri: DocumentUri) -> bool:
         """Whether this session was ever given, or wrote, this document."""

@@ -70,7 +70,8 @@ class Rope:
 
     def adopt(self, text: Text) -> None:
         """`text` says the same: from now on both are in the same chunks."""
-        self._text, self._own = text, None
+        self.snapshot().meets(text, are_equal=True)
+        self._text = text
 
     def slice(self, start: int, end: int) -> str:
         """As `Text.slice`, of what it says now."""
@@ -164,7 +165,7 @@ class _Edited(Text):
         new._far = text._far
         new._json = None if text._json is None else text._json.copy()
         new._folded = None if text._folded is None else text._folded.copy()
-        new._compared = new._whole = None
+        new._compared = new._met = new._whole = None
         return new
 
     def splice(self, start: int, end: int, new: str, foreseen: Text | None) -> None:

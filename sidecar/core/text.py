@@ -75,6 +75,7 @@ class Text:
         "_json",
         "_length",
         "_lines",
+        "_met",
         "_near",
         "_terminators",
         "_whole",
@@ -104,6 +105,8 @@ class Text:
         """What `folded` made of each chunk."""
         self._compared: Text | Literal["itself"] | None = None
         """See `compared`. (Were it the text itself, nobody would free it.)"""
+        self._met: tuple[ref[Text], bool] | None = None
+        """The large text that it was compared with last, and whether they are equal: in chunks of another kind, that takes a while."""
         self._whole: str | None = None
         """See `remember`."""
 
@@ -129,7 +132,19 @@ class Text:
             return NotImplemented
         if self is other:
             return True
-        return self._length == other._length and self.is_made_of(other._chunks)
+        if self._length != other._length:
+            return False
+        met = self._met
+        if met is not None and met[0]() is other:
+            return met[1]
+        found = self.is_made_of(other._chunks)
+        if self._length >= narrow.FROM:
+            self.meets(other, are_equal=found)
+        return found
+
+    def meets(self, other: Text, *, are_equal: bool) -> None:
+        """It is known whether they are equal: from now on nobody compares the two again, until one of them meets another one."""
+        self._met, other._met = (ref(other), are_equal), (ref(self), are_equal)
 
     def says(self, text: str) -> bool:
         """Whether the text equals this string; compared without joining the chunks."""

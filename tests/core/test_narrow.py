@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core import text as of_texts
 from sidecar.core.kept import Kept
 from sidecar.core.lineends import fold
 from sidecar.core.narrow import Narrow, as_kept
@@ -103,3 +104,22 @@ def test_texts_share_what_is_the_same() -> None:
     rope.splice(1000, 1001, "x")
     there = set(map(id, as_kept(before.chunks)))
     assert sum(id(one) not in there for one in as_kept(rope.snapshot().chunks)) == 1
+
+
+def test_two_large_texts_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (LINE[:-1] + "\u2014\n") * 30_000
+    one, other = Text.of(text), Text(Narrow(Text.of(text).chunks))
+    changed = Text(Narrow(Text.of("X" + text[1:]).chunks))
+    compared: list[None] = []
+    say_the_same = of_texts.say_the_same
+    monkeypatch.setattr(of_texts, "say_the_same", lambda a, b: compared.append(None) or say_the_same(a, b))
+    assert one == other
+    assert other == one
+    assert len(compared) == 1
+    assert one != changed
+    assert changed != one
+    assert len(compared) == 2
+    rope = Rope.of(one)
+    rope.splice(0, 1, "X")
+    assert rope.snapshot() == changed  # what was known of the text before the edit is not known of this one
+    assert rope.snapshot() != one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -16,7 +16,7 @@ from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
-from sidecar.core.normal import Normal
+from sidecar.core.normal import Normal, says
 from sidecar.core.normal_text import NormalText, normal_of
 from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
@@ -53,9 +53,13 @@ class _WorkedOut:
     """The text from which it is a conflict, and that, where it is one."""
 
 
-def _normal(text: Text, wanted: AnyText) -> Normal | NormalText:
-    text.compared()  # which others ask for, on the event loop
-    return normal_of(text, wanted)
+def _normal(text: Text, wanted: AnyText, known: Sequence[Text] = ()) -> Normal | NormalText:
+    """`known`: texts with which what it says will be compared on the event loop."""
+    text.compared()  # which others ask for there
+    now = normal_of(text, wanted)
+    for one in known:
+        says(one, now.text)
+    return now
 
 
 def _led_to(text: Text, changes: ChangeSet) -> Text:
@@ -102,7 +106,8 @@ class AgentEdit(Intent[Refusal | None]):
         snapshot = tracked.document.snapshot()
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
-            now = await aside(size, lambda: _normal(snapshot, self._task.wanted))
+            known = self._state.beliefs.kept(self._task.session.id, tracked.document.uri)
+            now = await aside(size, lambda: _normal(snapshot, self._task.wanted, known))
             document = tracked.document
             if isinstance(now, NormalText) and not tracked.closed and document.snapshot() is snapshot:
                 document.rope.adopt(now.raw)
@@ -134,7 +139,7 @@ class AgentEdit(Intent[Refusal | None]):
         after = changes.apply(now.raw) if known is None else known
         large = len(now.raw) + len(after) > LARGE
         kept = (text, _led_to(text, changes)) if large else (None, None)
-        lines = lines_changed(text, changes) if len(now.raw) > LARGE else (0, 0)
+        lines = lines_changed(text, changes)
         wanted = None if known is None or self._is_notebook else kept[1]
         return _WorkedOut(candidates, text, now, Planned(now.raw, changes, after, kept), lines, wanted)
 
@@ -201,11 +206,7 @@ class AgentEdit(Intent[Refusal | None]):
         assert self._author is not None, "journalled first"
         self._uri = tracked.document.uri
         ahead = self._ahead
-        known = (
-            (planned.changes, ahead.lines)
-            if ahead is not None and ahead.edit is planned and len(ahead.now.raw) > LARGE
-            else None
-        )
+        known = (planned.changes, ahead.lines) if ahead is not None and ahead.edit is planned else None
         self._wanted = None if ahead is None else ahead.wanted
         self._ahead = None
         Text.forget()  # the texts that it was planned from are not kept on the way

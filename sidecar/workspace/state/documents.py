@@ -145,7 +145,7 @@ class Tracked:
         noted = Noted(before, self.hunks(), self.history.newest - 1)
         if self.flight is None:
             self.hunks_then.note(noted, self.saves, is_clean=was_clean)
-        elif noted.text == self.flight.story.before:  # of what came since, nobody knows yet whose it is
+        elif not self.flight.story.edits:  # of what came since it was sent, nobody knows yet whose it is
             self.hunks_then.leaves(noted, self.saves, is_clean=was_clean)
 
     def others_edit(
