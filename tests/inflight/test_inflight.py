@@ -65,6 +65,13 @@ def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     assert not report.problems, report
 
 
+@pytest.mark.parametrize("seed", [1795763867, 1795768541])
+def test_a_file_whose_line_ends_an_agent_changes_with_its_text_is_taken(seed: int) -> None:
+    """As another text than was meant, it was not, and the agent was told that its write was there."""
+    report = play(seed)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [1888, 2983])
 def test_an_edit_that_comes_late_and_to_a_wrong_place_is_put_right(seed: int) -> None:
     """Nobody waits for it any more; the door failed there."""

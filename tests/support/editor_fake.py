@@ -24,6 +24,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.json_types import Json
+from sidecar.core.normal import Normal, normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import is_untitled, normalise, to_path
@@ -295,12 +296,13 @@ class FakeEditor:
         if (
             self.model.habits.reload_takes
         ):  # like our extension for VS Code, where other things happen meanwhile
-            wanted = ChangeSet.of(len(text), places).apply(text)
-            if bool(changes) and meant.apply(asked) != wanted:
-                wanted = before
-            elif before != asked:
-                wanted = diff(asked, before).map(diff(asked, wanted)).apply(wanted)
-            places = list(diff(text, wanted).edits)
+            now, wanted = Normal(text), normal(ChangeSet.of(len(text), places).apply(text))
+            first, then = normal(asked), normal(before)
+            if bool(changes) and normal(meant.apply(asked)) != wanted:
+                wanted = then
+            elif then != first:
+                wanted = diff(first, then).map(diff(first, wanted)).apply(wanted)
+            places = list(now.changes_in_raw(diff(now.text, wanted)).edits)
         made = tuple(
             TextEdit(Position(*buffer.place(e.start)), Position(*buffer.place(e.end)), e.new) for e in places
         )

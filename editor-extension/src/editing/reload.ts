@@ -12,7 +12,7 @@ import type { TextEdit } from "vscode-languageclient/node";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument, tabsOf } from "./documents";
 import { carried, pushed, typedOn, type Place } from "./caret";
-import { offsetAt, placeAt, replacedAll, replacement, type Replacement } from "./replacements";
+import { haveSameLines, offsetAt, placeAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
 
@@ -85,7 +85,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       const meant = changes && replacedAll(text, changes);
       const onTopOf = (disk: string): string => replacedAll(disk, replacements(disk, params.edits));
       /** Both lead to the same, or the file says something else by now than what the server's edits were made for. */
-      const isMeant = (disk: string): boolean => meant === undefined || meant === onTopOf(disk);
+      const isMeant = (disk: string): boolean => meant === undefined || haveSameLines(meant, onTopOf(disk));
       const merged = (taken: Taken): Place => {
         if (!isMeant(taken.text) && (wasUnsaved || taken.typed.length > 0)) {
           return { text: taken.replaced, caret: taken.caret };

@@ -46,6 +46,13 @@ export function replacedAll(text: string, all: readonly Replacement[]): string {
   return [...all].sort((a, b) => b.start - a.start || b.end - a.end).reduce(replaced, text);
 }
 
+/** Whether both say the same but for their line ends, which the workbench makes the file's when it reloads that. */
+export function haveSameLines(one: string, other: string): boolean {
+  return one === other || one.replace(LINE_END, "\n") === other.replace(LINE_END, "\n");
+}
+
+const LINE_END = /\r\n|\r/g;
+
 /** The offset of a line and a column, both from 0, columns in UTF-16 units. A column past the line's end is its end. */
 export function offsetAt(text: string, line: number, character: number): number {
   let start = 0;

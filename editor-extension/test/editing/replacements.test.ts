@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moved, offsetAt, replacement, type Replacement } from "../../src/editing/replacements";
+import { haveSameLines, moved, offsetAt, replacement, type Replacement } from "../../src/editing/replacements";
 
 function made(text: string, { start, end, text: put }: Replacement): string {
   return text.slice(0, start) + put + text.slice(end);
@@ -58,5 +58,17 @@ for (const [text, line, character, expected] of [
 ] as const) {
   test(`offsetAt: ${JSON.stringify(text)} ${line}:${character}`, () => {
     assert.equal(offsetAt(text, line, character), expected);
+  });
+}
+
+for (const [one, other, are] of [
+  ["a\r\nb\r\n", "a\nb\n", true],
+  ["a\rb", "a\nb", true],
+  ["a\nb", "a\nb\n", false],
+  ["a\r\nb", "a\nc", false],
+] as const) {
+  test(`the same lines: ${JSON.stringify(one)}, ${JSON.stringify(other)}: ${are}`, () => {
+    assert.equal(haveSameLines(one, other), are);
+    assert.equal(haveSameLines(other, one), are);
   });
 }
