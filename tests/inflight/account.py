@@ -26,6 +26,8 @@ class Intent:
     token: str
     removes: frozenset[str]
     """What the agent saw and left out on purpose."""
+    not_yet: frozenset[str] = frozenset()
+    """What the user took away, of that, when the write was done on the disk and had not come into the buffer: bringing it back only undoes that."""
     answer: Answer = "open"
     said: str = ""
 
@@ -86,7 +88,9 @@ class Account:
         file.required |= {token for token in came if token[0] in "LU"}
         for write in file.writes:
             if write.answer in ("done", "refused"):
-                write.removes -= came
+                write.removes -= came - write.not_yet
+            if write.answer == "done":
+                write.not_yet |= write.removes & (before - after)
 
     def takes(self, name: str, taken: set[str]) -> None:
         """The user knowingly took these tokens away, in another way than seen by comparing texts."""

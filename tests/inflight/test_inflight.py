@@ -72,6 +72,11 @@ def test_a_file_whose_line_ends_an_agent_changes_with_its_text_is_taken(seed: in
     assert not report.problems, report
 
 
+def test_what_is_typed_while_a_save_runs_stays_though_a_tool_writes_the_file_right_after_it() -> None:
+    report = play(1795765031)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [1888, 2983])
 def test_an_edit_that_comes_late_and_to_a_wrong_place_is_put_right(seed: int) -> None:
     """Nobody waits for it any more; the door failed there."""

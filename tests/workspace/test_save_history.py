@@ -23,3 +23,11 @@ def test_a_save_that_was_not_carried_out_is_nowhere_taken_for_one() -> None:
     assert history.saved_before("theirs\n") is not None
     history.untold()
     assert history.saved_before("theirs\n") is None
+
+
+def test_of_texts_that_are_equally_far_from_the_disks_the_save_is_of_the_oldest() -> None:
+    """What was typed while the save ran is else taken for saved, and goes with the change on the disk."""
+    history, rope = SaveHistory(Text.of("one\n")), Rope("one\n")
+    edited(history, rope, "two\n")
+    history.told()
+    assert history.base("new\n  one }\n", "two\n") == "one\n"

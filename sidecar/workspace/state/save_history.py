@@ -208,11 +208,12 @@ class SaveHistory:
         return min(self._told_at, over - 1)
 
     def _saveable(self, told: int) -> list[str]:
-        """What a save may have saved that was told after the text with that number, the newest first."""
-        return [normal(str(text)) for text in reversed(self._past.texts(told - MAX_BASES + 1, told))]
+        """What a save may have saved that was told after the text with that number, the oldest first."""
+        return [normal(str(text)) for text in self._past.texts(told - MAX_BASES + 1, told)]
 
 
 def _closest(texts: Iterable[str], disk: str) -> str:
+    """Of several the first: what the user typed after the oldest one stays, or is in conflict with what is on the disk."""
     return min(texts, key=lambda text: _difference(text, disk))
 
 
