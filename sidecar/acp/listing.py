@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -11,6 +12,14 @@ from sidecar.workspace.ports.session_ports import ListedSession
 
 _PAGES = 20
 _SESSIONS = 1000
+_AT_ONCE = 20
+"""Rows that are looked at in one step."""
+_LONGEST = 4096
+"""Characters of a row's id, and of its folder's path: the longest path of Linux."""
+_TITLE = 200
+"""Characters of a title that are shown."""
+_LOOKED_AT = 10 * _TITLE
+"""Characters of one that are looked at: it may have blanks."""
 
 
 class Lister(Protocol):
@@ -33,7 +42,9 @@ async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> li
         for _ in range(_PAGES):
             page = await connection.list_sessions(folder, cursor)
             rows = at(page, "sessions")
-            for row in cast("list[object]", rows) if isinstance(rows, list) else []:
+            for number, row in enumerate(cast("list[object]", rows) if isinstance(rows, list) else []):
+                if number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)  # others run
                 one = _session(row, forks=connection.facts.fork)
                 if one is not None and (folder is None or one.cwd == folder) and len(found) < _SESSIONS:
                     found.setdefault(one.reference, one)
@@ -46,7 +57,7 @@ async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> li
 
 def _session(row: object, *, forks: bool) -> ListedSession | None:
     reference, cwd = at(row, "sessionId"), at(row, "cwd")
-    if not isinstance(reference, str) or not isinstance(cwd, str):
+    if not isinstance(reference, str) or not isinstance(cwd, str) or max(len(reference), len(cwd)) > _LONGEST:
         return None
     more, title, updated = at(row, "additionalDirectories"), at(row, "title"), at(row, "updatedAt")
     return ListedSession(
@@ -57,7 +68,7 @@ def _session(row: object, *, forks: bool) -> ListedSession | None:
             for item in cast("list[object]", more if isinstance(more, list) else [])
             if isinstance(item, str)
         ),
-        plain(" ".join(title.split()), 200) if isinstance(title, str) else "",
+        plain(" ".join(title[:_LOOKED_AT].split()), _TITLE) if isinstance(title, str) else "",
         plain(updated, 40) if isinstance(updated, str) else "",
         forks,
     )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # every program logs, and imports this before it does anythin
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""
 
+_HIDES = re.compile(f"[{''.join(sorted(_INVISIBLE))}\ufe00-\ufe0d\U000e0100-\U000e01ef]")
+"""One of these, or a variation selector that is not in honest use."""
+
 _NO_QUOTES = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 """A word that no shell takes for anything else."""
 
@@ -27,7 +30,7 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
     """`text` with control, bidi, zero-width, unusual blank and unassigned characters written out as escapes.
 
     `\\n` stays a line end only with `keep_newlines`; otherwise one value could look like several."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and _HIDES.search(text) is None:
         return text
     return "".join(
         character if _shows(character) or (keep_newlines and character == "\n") else _written(character)
@@ -73,11 +76,8 @@ def plain(text: str | Sliceable, limit: int = 200) -> str:
 
 def _shows(character: str) -> bool:
     # isprintable: false for Cc, Cf (bidi, zero-width), Cs, Co, Cn, Zl, Zp and every Zs but the space
-    if not character.isprintable() or character in _INVISIBLE:
-        return False
-    code = ord(character)
     # variation selectors are invisible; only the two that choose between text and emoji are in honest use
-    return not (0xFE00 <= code <= 0xFE0D or 0xE0100 <= code <= 0xE01EF)
+    return character.isprintable() and _HIDES.match(character) is None
 
 
 def _written(character: str) -> str:

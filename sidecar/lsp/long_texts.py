@@ -1,14 +1,18 @@
 """LongText: a text in what is sent to the editor that is escaped in pieces, by the thread that writes them: 10 MB take more than the event loop has.
 
-The encoder puts a mark that nobody can guess in its place; `in_pieces` puts the text there.
+The encoder puts a mark that nobody can guess in its place; `in_pieces` puts the text there. What an agent says is passed on as it is, with any number
+of texts: `LongValue`.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
+from math import isfinite
+from typing import cast
 
 from sidecar.core.held import as_held
 
@@ -35,6 +39,96 @@ class LongText:
         """As ASCII, without quotes."""
         for at in range(0, len(self.text), LONG):
             yield encode_basestring_ascii(self.text[at : at + LONG])[1:-1].encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class LongValue:
+    """A JSON value that is encoded likewise. Nobody changes it any more."""
+
+    value: object
+    size: int
+
+    @staticmethod
+    def of(value: object) -> LongValue | None:
+        """None: it is not long, or not only what JSON has, so that encoding it may fail."""
+        size = 0
+        for length in _lengths(value):
+            if length is None:
+                return None
+            size += length
+        return LongValue(value, size) if size > LONG else None
+
+    def __len__(self) -> int:
+        """Characters of its texts, and a few for each value."""
+        return self.size
+
+    def escaped(self) -> Iterator[bytes]:
+        """As ASCII."""
+        some, size = list[bytes](), 0
+        for piece in _pieces(self.value):
+            some.append(piece)
+            size += len(piece)
+            if size > LONG:
+                yield b"".join(some)
+                some, size = [], 0
+        yield b"".join(some)
+
+
+def _pieces(value: object) -> Iterator[bytes]:
+    if not _is_long(value):
+        yield _encode(value).encode("ascii")
+    elif isinstance(value, str):
+        yield b'"'
+        yield from LongText(value).escaped()
+        yield b'"'
+    elif isinstance(value, dict):
+        for number, (key, inner) in enumerate(cast("dict[str, object]", value).items()):
+            yield b"," if number else b"{"
+            yield from _pieces(key)
+            yield b":"
+            yield from _pieces(inner)
+        yield b"}"
+    else:
+        for number, inner in enumerate(cast("Sequence[object]", value)):
+            yield b"," if number else b"["
+            yield from _pieces(inner)
+        yield b"]"
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_VALUE = 8
+"""Characters that a value, or a name, counts beside its text."""
+
+
+def _is_long(value: object) -> bool:
+    size = 0
+    for length in _lengths(value):
+        size += length or 0
+        if size > LONG:
+            return True
+    return False
+
+
+def _lengths(value: object) -> Iterator[int | None]:
+    """Of each value in it. None: that is none of JSON's."""
+    waiting: list[object] = [value]
+    while waiting:
+        inside = waiting.pop()
+        if isinstance(inside, str):
+            yield len(inside) + _VALUE
+        elif isinstance(inside, dict):
+            rows = cast("dict[object, object]", inside)
+            yield _VALUE
+            waiting += rows.values()
+            for key in rows:
+                yield len(key) + _VALUE if isinstance(key, str) else None
+        elif isinstance(inside, (list, tuple)):
+            yield _VALUE
+            waiting += cast("Sequence[object]", inside)
+        elif inside is None or isinstance(inside, int) or (isinstance(inside, float) and isfinite(inside)):
+            yield _VALUE
+        else:
+            yield None
 
 
 class Marks:

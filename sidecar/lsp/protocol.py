@@ -35,7 +35,7 @@ from sidecar.core.text import Encoding
 from sidecar.lsp import errors, sync
 from sidecar.lsp.errors import Failed, InvalidParams
 from sidecar.lsp.greeting import position_encoding
-from sidecar.lsp.long_texts import LongText, Marks
+from sidecar.lsp.long_texts import LongText, LongValue, Marks
 from sidecar.lsp.messages import Broken, Id, Message, Notification, Request, Response, parse, valid_id
 from sidecar.lsp.pending import Asked, Pending
 from sidecar.lsp.running import Running
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 Handler = Callable[..., Any]
 Parsed = tuple["list[Message]", bytes]
 """Messages, and what follows the last one."""
-Send = Callable[["bytes | Sequence[bytes | LongText]", Hashable | None], None]
+Send = Callable[["bytes | Sequence[bytes | LongText | LongValue]", Hashable | None], None]
 """A message, or its pieces."""
 
 
@@ -280,11 +280,9 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def _answer(self, msg_id: Id, method: str, result: Any) -> None:
         try:
-            body = self._encode({"jsonrpc": "2.0", "id": msg_id, "result": result})
+            self._post_with({"jsonrpc": "2.0", "id": msg_id}, "result", result)
         except Exception as error:  # noqa: BLE001 - every request is answered
             self._answer_exception(msg_id, method, error)
-            return
-        self._post(body)
 
     def _answer_exception(self, msg_id: Id, method: str, error: BaseException) -> None:
         """Words for a person; the traceback goes only to the log."""
@@ -325,10 +323,22 @@ class SidecarProtocol(LanguageServerProtocol):
         when the editor does not read."""
         if self._gone:
             return
-        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if params is not None:
-            message["params"] = params
-        self._post(self._encode(message), coalesce_key)
+        message = {"jsonrpc": "2.0", "method": method}
+        if params is None:
+            self._post(self._encode(message), coalesce_key)
+        else:
+            self._post_with(message, "params", params, coalesce_key)
+
+    def _post_with(
+        self, message: dict[str, object], name: str, value: Any, key: Hashable | None = None
+    ) -> None:
+        """With the value under that name; what is long is encoded by whoever writes it. Raises what encoding does."""
+        long = LongValue.of(value)
+        if long is None:
+            self._post(self._encode({**message, name: value}), key)
+        elif self._send is not None:
+            head = self._encode(message)[:-1]
+            self._send([f'{head},"{name}":'.encode("ascii"), long, b"}"], key)
 
     def request(self, method: str, params: Any = None) -> Pending:
         """Queues a request before it returns. Awaiting gives the result as plain JSON; see Pending."""

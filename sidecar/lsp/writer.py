@@ -18,7 +18,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sidecar.lsp.long_texts import LongText
+from sidecar.lsp.long_texts import LongText, LongValue
 
 SOFT_LIMIT = 8 * 1024 * 1024
 """Bytes of unsent coalescible messages, the newest apart; beyond it the oldest of them are dropped."""
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class _Unescaped(NamedTuple):
     """The body of a message with long texts."""
 
-    pieces: Sequence[bytes | LongText]
+    pieces: Sequence[bytes | LongText | LongValue]
 
     def written(self) -> Iterator[bytes]:
         """The message, of which each piece is let go with the next one."""
@@ -45,7 +45,7 @@ class _Unescaped(NamedTuple):
             yield body.popleft()
 
 
-def _of(piece: bytes | LongText) -> Iterable[bytes]:
+def _of(piece: bytes | LongText | LongValue) -> Iterable[bytes]:
     return (piece,) if isinstance(piece, bytes) else piece.escaped()
 
 
@@ -88,7 +88,7 @@ class Writer:
         """Bytes waiting, without the batch that is being written."""
         return self._firm + self._soft
 
-    def send(self, body: bytes | Sequence[bytes | LongText], key: Hashable | None = None) -> None:
+    def send(self, body: bytes | Sequence[bytes | LongText | LongValue], key: Hashable | None = None) -> None:
         """Queues one message, whose pieces are not joined; never blocks. After a break it does nothing: whoever waits for an answer is told
         elsewhere."""
         if isinstance(body, bytes):

@@ -206,6 +206,12 @@ GATES = (
         "tests/gates/test_loop_steps.py::test_the_gate_can_fail",
     ),
     Gate(
+        "answer_steps",
+        ["tests/gates/test_answer_steps.py"],
+        "a step of a long answer < 20 ms",
+        "tests/gates/test_answer_steps.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "write_steps",
         ["tests/gates/test_write_steps.py"],
         "a step of a large write < 20 ms",

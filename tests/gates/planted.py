@@ -399,6 +399,14 @@ def the_editor_is_read_at_once() -> None:
     Marks.in_pieces = whole
 
 
+def what_agents_say_is_encoded_at_once() -> None:
+    """Where it comes about, however long it is."""
+    from sidecar.lsp import protocol
+
+    stopwatch()
+    protocol.LongValue.of = staticmethod(lambda value: None)
+
+
 def large_texts_are_worked_on_at_once() -> None:
     """As where no thread does it."""
     from sidecar.workspace.ports import aside
@@ -463,6 +471,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         lines_are_read_at_once,
         any_number_of_values,
         the_editor_is_read_at_once,
+        what_agents_say_is_encoded_at_once,
         large_texts_are_worked_on_at_once,
         the_bridge_reads_lines_at_once,
         turns_leave_something,

@@ -99,7 +99,10 @@ class Conversations:
             rows[session.id] = _row(about, transcript=session.id in rows) | _now(session)
             if session.opened is not None:
                 known[session.agent, session.opened.reference] = session.id
-        for listed in await self._kept_by_agents(agent, [] if everywhere else folders):
+        kept = await self._kept_by_agents(agent, [] if everywhere else folders)
+        for number, listed in enumerate(kept, 1):
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # a long list must not delay the user's typing
             session_id = known.get((listed.agent, listed.reference), listed.session_id)
             if session_id not in rows:
                 self._listed[session_id] = listed
