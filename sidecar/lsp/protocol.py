@@ -330,7 +330,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self._post_with(message, "params", params, coalesce_key)
 
     def _post_with(
-        self, message: dict[str, object], name: str, value: Any, key: Hashable | None = None
+        self, message: Mapping[str, object], name: str, value: Any, key: Hashable | None = None
     ) -> None:
         """With the value under that name; what is long is encoded by whoever writes it. Raises what encoding does."""
         long = LongValue.of(value)
