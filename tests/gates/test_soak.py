@@ -127,10 +127,7 @@ class Work:
 
     def _edit(self, file: Path, number: int) -> list[JsonDict]:
         about = {"sessionId": "$session", "path": str(file)}
-        if file in self._open:
-            text = self._product.document(file).text
-        else:
-            text = file.read_text()
+        text = self._product.document(file).text if file in self._open else file.read_text()
         lines = text.splitlines(keepends=True)
         for at in self._random.sample(range(len(lines)), 5):
             lines[at] = f"    changed = {number}  # {at}\n"
