@@ -6,6 +6,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+import anyio
+
 from sidecar import given_back
 from sidecar.config import Settings
 from sidecar.core.any_text import AnyText
@@ -76,6 +78,9 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage
 from sidecar.workspace.state.turns import Outcome, Turns
+
+REOPEN_SECONDS = 2.0
+"""How long a document that is closed may be about to be opened again."""
 
 log = logging.getLogger(__name__)
 
@@ -228,6 +233,7 @@ class Workspace:
                 self._tasks.start_soon(self._behind.closed_while_looked_at, closing)
             self.conflicts.ended(closing, "closed")
             self._unsaved.closed(closing)
+            self._tasks.start_soon(self._review_closed, modification.uri)
             given_back.soon(len(closing.document.rope))
         given_back.soon(len(modification.text or ""))
         if tracked is None:
@@ -242,6 +248,12 @@ class Workspace:
             if over is not None:
                 self._tasks.start_soon(self._disk_watch.saving, tracked, over)
             self._tasks.start_soon(self._saved, tracked, text, now_at_most())
+
+    async def _review_closed(self, uri: DocumentUri) -> None:
+        """Neovim and eglot tell a reload as the document's closing and opening; an undo may go back beyond it, to what was rejected."""
+        await anyio.sleep(REOPEN_SECONDS)
+        self.state.forget_review(uri)
+        given_back.soon(given_back.LARGE + 1)  # nobody counts what it remembered
 
     async def _saved(self, tracked: Tracked, text: Text, told_at: int) -> None:
         saved = await self._reconciler.saved(tracked, text, told_at)

@@ -47,6 +47,6 @@ def test_so_is_a_value_with_many_texts(value: object) -> None:
             assert len(long) > 30
 
 
-@pytest.mark.parametrize("value", [float("inf"), {1: ""}, object()], ids=repr)
+@pytest.mark.parametrize("value", [float("inf"), {1: ""}, object()], ids=["inf", "a key", "an object"])
 def test_what_may_not_be_encoded_is_none(value: object) -> None:
     assert LongValue.of(["x" * 100_000, value]) is None

@@ -511,3 +511,46 @@ def test_an_agents_write_that_is_on_its_way_when_its_tool_changes_the_file(
         assert editor.text("a.txt") == mine
 
     play_turn(tmp_path, habits, script, before=before, after=after, journal=journal)
+
+
+@pytest.mark.parametrize(
+    "habits", [NEOVIM_OURS, replace(NEOVIM_OURS, top_told_later=0.2)], ids=["", "told later"]
+)
+@pytest.mark.parametrize("seconds", [0.1, 0.45, 0.55, 0.7])
+@pytest.mark.parametrize("arrives", [0.0, 0.05, 0.3])
+def test_undoing_a_rejection_beyond_a_reload_puts_it_under_review_again(
+    tmp_path: Path, habits: Habits, seconds: float, arrives: float
+) -> None:
+    """Nothing was under review when the document was told as closed and opened. Before that, the user had typed in one of the agent's lines, which was
+    theirs then, and takes that back, too (hands, Neovim, seed 590004)."""
+    (tmp_path / "a.txt").write_text(BASE)
+    text = BASE.replace("two\n", "two\nAGENT\n")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        assert await turn.bench.write("a.txt", text)
+        await asyncio.sleep(0.5)
+        assert await turn.bench.write("a.txt", text.replace("five", "FIVE"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "mine", at=text.index("AGENT") + len("AGENT"))
+        await asyncio.sleep(0.2)
+        editor.saves("a.txt")
+        await asyncio.sleep(2)
+        await bench.workspace.review.reject(Selector(everything=True))
+        await asyncio.sleep(0.2)
+        assert editor.text("a.txt") == text.replace("AGENT", "AGENTmine"), "a case that shows nothing"
+        (tmp_path / "a.txt").write_text("nobody's\n" + (tmp_path / "a.txt").read_text())
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(seconds)
+        while "mine" in (editor.text("a.txt") or ""):
+            editor.undoes("a.txt")
+        await read
+        await asyncio.sleep(3)
+        assert (editor.text("a.txt") or "").endswith(text.replace("five", "FIVE"))
+        assert [row["newText"] for row in bench.workspace.review.rows(Selector())] == ["AGENT\n", "FIVE"]
+
+    play_turn(tmp_path, habits, script, before=before, after=after, arrives_after=arrives)

@@ -221,13 +221,16 @@ class State:
             if file is not None and tracked.flight is None and not tracked.is_clean():
                 reviewed.thrown_away(file.text, file.hunks)
                 self.ledgers.moved(reviewed)
-            # Where the editor had taken something from the disk that nobody has looked at yet, what was under review before is still needed
-            if not reviewed.ledger.hunks and tracked.is_clean():
-                self.ledgers.forget(uri)
         if is_untitled(uri):
             if tracked is not None:
                 self.saved_as.ends(uri, tracked.settled_text())
             self._thrown_away(uri)
+
+    def forget_review(self, uri: DocumentUri) -> None:
+        """Of a document that was closed a while ago. Nothing of it is under review, and no undo can bring anything back."""
+        reviewed = self.ledgers.get(uri)
+        if reviewed is not None and not reviewed.live and not reviewed.ledger.hunks:
+            self.ledgers.forget(uri)
 
     def _thrown_away(self, uri: DocumentUri) -> None:
         """A document without a file is gone when it is closed, and the editor gives its name to another one."""
