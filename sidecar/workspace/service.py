@@ -252,8 +252,7 @@ class Workspace:
     async def _review_closed(self, uri: DocumentUri) -> None:
         """Neovim and eglot tell a reload as the document's closing and opening; an undo may go back beyond it, to what was rejected."""
         await anyio.sleep(REOPEN_SECONDS)
-        self.state.forget_review(uri)
-        given_back.soon(given_back.LARGE + 1)  # nobody counts what it remembered
+        given_back.soon(self.state.forget_review(uri))
 
     async def _saved(self, tracked: Tracked, text: Text, told_at: int) -> None:
         saved = await self._reconciler.saved(tracked, text, told_at)

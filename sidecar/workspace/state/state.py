@@ -226,11 +226,14 @@ class State:
                 self.saved_as.ends(uri, tracked.settled_text())
             self._thrown_away(uri)
 
-    def forget_review(self, uri: DocumentUri) -> None:
-        """Of a document that was closed a while ago. Nothing of it is under review, and no undo can bring anything back."""
+    def forget_review(self, uri: DocumentUri) -> int:
+        """Of a document that was closed a while ago, if nothing of it is under review; no undo can bring anything back. Returns the code points of the
+        text that is let go with that."""
         reviewed = self.ledgers.get(uri)
-        if reviewed is not None and not reviewed.live and not reviewed.ledger.hunks:
-            self.ledgers.forget(uri)
+        if reviewed is None or reviewed.live or reviewed.ledger.hunks:
+            return 0
+        self.ledgers.forget(uri)
+        return len(reviewed.text)
 
     def _thrown_away(self, uri: DocumentUri) -> None:
         """A document without a file is gone when it is closed, and the editor gives its name to another one."""
