@@ -233,7 +233,8 @@ class Workspace:
                 self._tasks.start_soon(self._behind.closed_while_looked_at, closing)
             self.conflicts.ended(closing, "closed")
             self._unsaved.closed(closing)
-            self._tasks.start_soon(self._review_closed, modification.uri)
+            if self.state.is_reviewed(closing):
+                self._tasks.start_soon(self._review_closed, modification.uri)
             given_back.soon(len(closing.document.rope))
         given_back.soon(len(modification.text or ""))
         if tracked is None:

@@ -226,9 +226,15 @@ class State:
                 self.saved_as.ends(uri, tracked.settled_text())
             self._thrown_away(uri)
 
+    def is_reviewed(self, tracked: Tracked) -> bool:
+        """Whether nothing is under review in a document that was just closed. Where the editor had taken something from the disk that nobody has looked
+        at yet, what was under review before is still needed."""
+        reviewed = self.ledgers.get(tracked.document.uri)
+        return reviewed is not None and not reviewed.ledger.hunks and tracked.is_clean()
+
     def forget_review(self, uri: DocumentUri) -> int:
-        """Of a document that was closed a while ago, if nothing of it is under review; no undo can bring anything back. Returns the code points of the
-        text that is let go with that."""
+        """Of a document that was closed a while ago, if still nothing of it is under review; no undo can bring anything back. Returns the code points of
+        the text that is let go with that."""
         reviewed = self.ledgers.get(uri)
         if reviewed is None or reviewed.live or reviewed.ledger.hunks:
             return 0
