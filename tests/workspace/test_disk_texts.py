@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+
+import pytest
 
 from sidecar.core.belief import Own
 from sidecar.core.kept import Kept
@@ -52,6 +55,36 @@ def test_what_an_agent_has_written_over_itself_is_nothing_it_goes_back_to() -> N
         assert found[0] == first, (
             "only if what we saved for it is just what it sent, it knows that nothing else was left"
         )
+
+
+def test_what_an_agent_read_before_its_own_write_came_to_the_disk_may_be_what_it_changes() -> None:
+    """It sent one write, read the file on the disk while that waited, and sent the next."""
+    disk = texts()
+    disk.seen(URI, "one\n")
+    disk.written(URI, "own\n", 20)
+    own = Own(Kept.of("own\n"), 21)
+    assert disk.between(URI, 0, 15, own) == ["one\n"]
+    assert disk.between(URI, 0, 25, own) == ["own\n"]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        lambda disk: disk.guessed(URI, Text.of("one\n")),
+        lambda disk: disk.seen(URI, "one\n"),
+        lambda disk: (disk.written(URI, Text.of("one\n"), 1, by_editor=True), disk.seen(URI, "one\n")),
+        lambda disk: (disk.seen(URI, "one\n"), disk.seen(URI, "two\n")),
+    ],
+    ids=["opened", "found", "saved", "found before"],
+)
+def test_a_save_that_was_not_made_leaves_known_what_was_known(known: Callable[[DiskTexts], object]) -> None:
+    """Also of the same text: the editor tells a save where nothing had to be written."""
+    disk = texts()
+    known(disk)
+    before = disk.between(URI, 0, 99), disk.newest(URI), disk.knows(URI, "one\n")
+    disk.written(URI, Text.of("one\n"), 10, by_editor=True)
+    disk.unwritten(URI, Text.of("one\n"))
+    assert (disk.between(URI, 0, 99), disk.newest(URI), disk.knows(URI, "one\n")) == before
 
 
 def test_whose_the_newest_text_is() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -50,6 +50,8 @@ class _DiskText:
     """Some program wrote it, before the editor or the sidecar did."""
     over: Kept | None = None
     """What the file said when we put this there for the user."""
+    unless_saved: tuple[_DiskText, ...] | None = None
+    """What was known before the editor told that it wrote this, as long as nobody has found it there."""
 
 
 def _digest(text: str) -> bytes:
@@ -63,6 +65,12 @@ def _kept(text: Text | Kept | str, texts: Sequence[_DiskText]) -> Kept:
         return text
     like = texts[-1].text if texts else None
     return Kept.of(text, like) if isinstance(text, str) else Kept.of_raw(text, like)
+
+
+def _was_not_saved(texts: list[_DiskText], newest: _DiskText) -> None:
+    """Nothing was written when the editor told that it wrote `newest`: what was known before is known still."""
+    if newest.unless_saved is not None:
+        texts[:] = [*newest.unless_saved, *texts[texts.index(newest) + 1 :]]
 
 
 def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: int) -> None:
@@ -104,7 +112,9 @@ class DiskTexts:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
         self.wrote(uri, text)
         texts = self._of(uri)
+        before = tuple(replace(known, unless_saved=None) for known in texts)
         self._add(texts, _DiskText(_kept(text, texts), moment, moment, by_us=True, by_editor=by_editor))
+        texts[-1].unless_saved = before if by_editor else None
 
     def taken_back(self, uri: DocumentUri, text: str | None) -> None:
         """We put this text (raw; None: we removed the file) on the disk for the user."""
@@ -160,8 +170,8 @@ class DiskTexts:
         self.wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.since
-        if newest is not None and newest.by_editor and not newest.found and newest.text != text:
-            texts.remove(newest)
+        if newest is not None and newest.text != text:
+            _was_not_saved(texts, newest)
         kept = _kept(text, texts)
         self._add(texts, _DiskText(kept, since, self.moment(), by_us=True, by_editor=True))
 
@@ -169,21 +179,23 @@ class DiskTexts:
         """The editor told that it wrote `text` (raw), and did not."""
         self.not_wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
-        if newest is not None and newest.by_editor and not newest.found and newest.text.is_said_by(text):
-            texts.remove(newest)
+        if newest is not None and newest.text.is_said_by(text):
+            _was_not_saved(texts, newest)
 
     def between(
         self, uri: DocumentUri, since: int, moment: int, own: Own | None = None, again: int | None = None
     ) -> list[AnyText]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
-        (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them. Unless they were there when it
+        (`own`) came to the disk by then, by the agent or by us, are left out: the agent knows that it replaced them. Unless they were there when it
         may have read once more, after that write was done (`again`): the write was in the editor only, and came to the disk with a save."""
         texts, first = self._texts.get(uri, []), 0
         if own is not None:
             put = (
                 i
                 for i, known in enumerate(texts)
-                if (known.by_us or (known.found and known.noticed <= own.done)) and known.text == own.text
+                if known.since <= moment
+                and (known.by_us or (known.found and known.noticed <= own.done))
+                and known.text == own.text
             )
             first = max(put, default=0)
         gone = [known.removed or later.noticed for known, later in pairwise(texts)]
@@ -270,6 +282,7 @@ class DiskTexts:
             texts[-1].by_editor = texts[-1].by_editor or new.by_editor
             texts[-1].is_guess = texts[-1].is_guess and new.is_guess
             texts[-1].removed = 0
+            texts[-1].unless_saved = None
             return  # written once more
         new.since = min([new.since, *(known.since for known in same)])
         others = [known for known in texts if not any(known is one for one in same)]
