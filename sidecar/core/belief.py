@@ -65,6 +65,8 @@ class _Served:
     count: int | None
     """None: all of it."""
     serial: int
+    asked: int
+    """When the read was received."""
     by_program: bool = False
 
 
@@ -118,13 +120,23 @@ class Beliefs:
         self._entries: dict[tuple[str, DocumentUri], _Entry] = {}
         self._serial = 0
 
-    def served_whole(self, session: str, uri: DocumentUri, text: Text, *, by_program: bool = False) -> None:
-        """The whole text (raw) was given to the agent. `by_program`: it read by itself, and its model does not see it."""
+    def served_whole(
+        self,
+        session: str,
+        uri: DocumentUri,
+        text: Text,
+        *,
+        asked: int | None = None,
+        by_program: bool = False,
+    ) -> None:
+        """The whole text (raw) was given to the agent, which had asked for it at the moment `asked` (None: now). `by_program`: it read by itself, and
+        its model does not see it."""
         entry = self._entry(session, uri)
         last = entry.served[-1].text if entry.served else None
         if last is not None and len(last) == len(text) and last == text:
             text = last  # read again and again, a large file is kept once
-        entry.served.append(_Served(text, None, 0, None, self.moment(), by_program))
+        moment = self.moment()
+        entry.served.append(_Served(text, None, 0, None, moment, asked or moment, by_program))
         self._bounded(entry)
 
     def served_slice(
@@ -136,13 +148,15 @@ class Beliefs:
         first_line: int,
         count: int,
         *,
+        asked: int | None = None,
         by_program: bool = False,
     ) -> None:
         """Lines `first_line` (from 0) to `first_line + count` of `text` (raw) were given; `disk` is the disk's text, if there is one.
 
         The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
         entry = self._entry(session, uri)
-        entry.served.append(_Served(text, disk, first_line, count, self.moment(), by_program))
+        moment = self.moment()
+        entry.served.append(_Served(text, disk, first_line, count, moment, asked or moment, by_program))
         self._bounded(entry)
 
     def wrote(
@@ -164,8 +178,8 @@ class Beliefs:
         entry.belief = _Belief(moment, since, kept, Own(kept, moment))
         entry.wrote = True
         entry.unseen.clear()
-        # what was served after the write was received is still to come, as for `candidates`
-        entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
+        # what was served after the write was received is still to come, as for `candidates`; what was asked for before it does not have it
+        entry.served[:] = [s for s in entry.served if received is not None and s.asked > received]
 
     def mentioned(self, session: str, uri: DocumentUri, text: str, *, by_program: bool = False) -> None:
         """The agent was given this whole text in another way than by a read, in a prompt for one. `by_program`: its program showed that

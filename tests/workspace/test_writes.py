@@ -349,6 +349,24 @@ def test_pipelined_write_write_read(tmp_path: Path, habits: Habits) -> None:
     play_seen(tmp_path, habits, case)
 
 
+def test_a_read_that_was_answered_late_is_still_older_than_the_write_that_came_after_it(
+    tmp_path: Path,
+) -> None:
+    """The agent sends all three at once, and the last write once more: what it was read does not have that write, and is no sign that it is gone."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        last = BASE + "first\nsecond\n"
+        first = asyncio.ensure_future(bench.write("a.txt", BASE + "first\n"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        second = asyncio.ensure_future(bench.write("a.txt", last))
+        await asyncio.gather(first, read, second)
+        editor.types("a.txt", "typed\n", at=len(BASE + "first\n"))
+        await bench.write("a.txt", last)
+        assert editor.text("a.txt") == BASE + "first\ntyped\nsecond\n"
+
+    play_seen(tmp_path, VSCODE, case)
+
+
 def test_a_write_of_a_dead_agent_does_not_begin(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
 

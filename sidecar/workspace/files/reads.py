@@ -96,7 +96,11 @@ class Reader:
                 return None
             if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
                 state.beliefs.served_whole(
-                    session.id, place.uri, text, by_program=session.reads_by_program(ticket.moment)
+                    session.id,
+                    place.uri,
+                    text,
+                    asked=ticket.moment,
+                    by_program=session.reads_by_program(ticket.moment),
                 )
                 session.served(place.uri, ticket.moment)
                 return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
@@ -188,10 +192,17 @@ class Reader:
     ) -> None:
         beliefs, by_program = self._state.beliefs, session.reads_by_program(received)
         if served.whole:
-            beliefs.served_whole(session.id, place.uri, text, by_program=by_program)
+            beliefs.served_whole(session.id, place.uri, text, asked=received, by_program=by_program)
         elif served.count:
             beliefs.served_slice(
-                session.id, place.uri, text, disk, served.first, served.count, by_program=by_program
+                session.id,
+                place.uri,
+                text,
+                disk,
+                served.first,
+                served.count,
+                asked=received,
+                by_program=by_program,
             )
 
 
