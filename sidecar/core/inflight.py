@@ -297,7 +297,12 @@ class InFlight:
         story = self.story
         if story.is_matched():
             if self._overwrote() or self._was_there_already(disk):
-                return Shows.ASTRAY
+                # What was closed is put right on the disk, or where it is opened again, if it was saved with all it says
+                return (
+                    Shows.CLOSED
+                    if self.closed and disk.is_on_disk(story.document.snapshot())
+                    else Shows.ASTRAY
+                )
             doubtful = not self._is_disks and story.may_be_anothers(disk)
             return Shows.ANOTHERS if doubtful else Shows.EXPECTED
         if self.closed:

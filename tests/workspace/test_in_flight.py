@@ -251,6 +251,31 @@ def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Pa
     play_seen(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
 
 
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "opened again"])
+def test_what_an_edit_overwrote_in_a_document_that_was_saved_and_closed_is_back(
+    tmp_path: Path, *, opened: bool
+) -> None:
+    """The document says what was expected of the edit, because that took away what the editor had not told."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.replaces("a.txt", "four", "mine")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        await asyncio.sleep(0.05)
+        assert "mine" not in editor.text("a.txt")
+        editor.saves("a.txt")
+        editor.closes("a.txt")
+        await asyncio.sleep(0.001)
+        if opened:
+            editor.opens("a.txt")
+        refused(await write, Kind.CONFLICT)
+        await asyncio.sleep(5)
+        assert (editor.text("a.txt") if opened else (tmp_path / "a.txt").read_text()) == BASE.replace(
+            "four", "mine"
+        )
+
+    play_seen(tmp_path, EGLOT_117, case)
+
+
 def test_an_edit_misplaced_in_a_document_that_was_saved_closed_and_opened_again(tmp_path: Path) -> None:
     """Before the editor has answered: what the edit took away comes back in the document that is open now."""
 
