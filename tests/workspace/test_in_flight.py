@@ -71,6 +71,25 @@ def test_what_is_typed_around_a_change_under_review_leaves_it_there(tmp_path: Pa
     play_seen(tmp_path, replace(WELL_BEHAVED, lag=0.5), case)
 
 
+def test_a_save_that_formats_while_an_edit_is_on_its_way_moves_no_hunk(tmp_path: Path) -> None:
+    """Another session's turn ends, and saves what could not be saved before: what the save adds lies in a text that the review does not know yet."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", BASE.replace("five", "FIVE")))
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("five", "FIVE").replace("two", "2")))
+        await asyncio.sleep(0.1)
+        assert "2" in editor.text("a.txt")
+        tracked = next(iter(bench.workspace.state.documents))
+        assert tracked.flight is not None
+        await bench.workspace._writer._buffers.save(tracked)  # as `save_again` does at the end of a turn
+        done(await write)
+        last = next(iter(bench.workspace.state.ledgers)).ledger.hunks[-1]
+        assert editor.text("a.txt")[last.start : last.end] == "FIVE"
+
+    spaced = replace(WELL_BEHAVED, answers_after=1.0, on_save=lambda text: text.replace("2\n", "2 \n"))
+    play_seen(tmp_path, spaced, case)
+
+
 def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_back(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.types("a.txt", "typed ", at=4)

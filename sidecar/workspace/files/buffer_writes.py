@@ -218,7 +218,9 @@ class BufferWriter:
         raw = document.snapshot()
         before = normal(raw if raw.is_narrow else str(raw))
         reviewed = self._state.ledgers.get(document.uri)
-        mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
+        # While an edit is on its way, the ledger does not know what is in the text
+        is_known = reviewed is not None and reviewed.live and tracked.flight is None
+        mark = reviewed.ledger.mark() if reviewed is not None and is_known else None
         exact = whose in ("typing", "rejection")
         tracked.text_at_save = None
         tracked.saving = True
@@ -254,6 +256,7 @@ class BufferWriter:
         if (
             after is None
             or after == before
+            or tracked.flight is not None
             or tracked.last_author is None
             or reviewed is None
             or not reviewed.live
