@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.refusal import Refusal
-from sidecar.demo.model import Event
+from sidecar.core.text import Position
+from sidecar.demo.model import DocumentEdits, Event, Replacement
+from sidecar.workspace.ports.ports import Reloaded
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
@@ -554,3 +557,30 @@ def test_undoing_a_rejection_beyond_a_reload_puts_it_under_review_again(
         assert [row["newText"] for row in bench.workspace.review.rows(Selector())] == ["AGENT\n", "FIVE"]
 
     play_turn(tmp_path, habits, script, before=before, after=after, arrives_after=arrives)
+
+
+def test_a_document_that_was_taken_and_put_back_as_it_was_is_brought_together_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by an extension that finds other line ends than it was told. The document said what was meant only until then."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        async def puts_back(uri: str, version: int, edits: object, changes: object = ()) -> Reloaded:
+            buffer, was = editor.buffer("a.txt"), editor.text("a.txt")
+            editor.model.reload(uri)
+            taken, end = buffer.version, buffer.place(len(buffer.text))
+            back = Replacement(buffer.place(0), end, was)
+            editor.model.apply_to(buffer, DocumentEdits(uri, None, (back,)), "on top")
+            made = TextEdit(Position(0, 0), Position(*end), was)
+            return Reloaded(buffer.version, taken, taken, (made,))
+
+        monkeypatch.setattr(editor, "reload", puts_back)
+        changed = BASE.replace("five", "FIVE")
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(changed)
+        assert await bench.read("a.txt") == changed
+        assert editor.text("a.txt") == changed
+
+    play(tmp_path, WELL_BEHAVED, case)

@@ -17,7 +17,7 @@ from sidecar.core.inflight import Phase
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.misapplied import taken_out
-from sidecar.core.normal import Normal, normal
+from sidecar.core.normal import Normal, normal, say_the_same
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.behind.open_files import OpenFiles
@@ -78,6 +78,8 @@ class Reloader:
                     MIRROR_SECONDS,
                     lambda: followed.watch is not None or (last is not None and document.version >= last),
                 )
+                if last is not None and followed.watch is None:
+                    reloaded = await self._says_at(watch, last, wanted, otherwise=reloaded)
                 again, opened = followed.tracked, followed.watch
                 if opened is not None:
                     said = normal(str(again.opened_with or ""))
@@ -107,6 +109,15 @@ class Reloader:
             text = Text.of(normal(str(took)))
             await self._put_right(tracked, before, replaced, text, self._placed(answer.made, text))
         return True
+
+    async def _says_at(self, watch: Watch, version: int, wanted: str, *, otherwise: bool) -> bool:
+        """Whether the document says `wanted` with that version: what came on top of the disk's text may have taken that out again. `otherwise`: where
+        the version is not told."""
+        with anyio.move_on_after(MIRROR_SECONDS):
+            while watch.document.version < version:
+                await watch.news.wait()
+        text = watch.text_at(version)
+        return otherwise if text is None else say_the_same(text, Text.of(wanted))
 
     async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
         """The editor has taken `disk`, in which somebody changed `had_read`, in the place of `saved`: what only that had comes back."""
