@@ -136,8 +136,10 @@ def the_writer_blocks() -> None:
     """Messages to the editor are written where they come about."""
     from sidecar.lsp.writer import Writer
 
-    def send(self: Writer, body: bytes | list[bytes], key: object = None) -> None:
-        body = body if isinstance(body, bytes) else b"".join(body)
+    def send(self: Writer, body: Any, key: object = None) -> None:
+        if not isinstance(body, bytes):
+            pieces = ([one] if isinstance(one, bytes) else one.escaped() for one in body)
+            body = b"".join(itertools.chain.from_iterable(pieces))
         self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     Writer.send = send
@@ -293,12 +295,19 @@ def everybody_may_wait() -> None:
 
 
 def every_text_is_kept_apart() -> None:
-    """Each as a string of its own, or as good as that."""
+    """Each as a string of its own, and the last ones for ever."""
+    from collections import deque
+
     from sidecar.core.kept import Kept
     from sidecar.core.text import Text
 
-    Kept.of = staticmethod(lambda compared, like=None: Kept(Text(str(compared))))
-    Kept.of_raw = staticmethod(lambda raw, like=None: Kept(Text(str(raw))))
+    last: deque[Kept] = deque(maxlen=8)
+
+    def apart(text: object, like: object = None) -> Kept:
+        last.append(Kept(Text(str(text))))
+        return last[-1]
+
+    Kept.of = Kept.of_raw = staticmethod(apart)
 
 
 def texts_are_copied() -> None:
@@ -423,7 +432,7 @@ def the_bridge_reads_lines_at_once() -> None:
 
 
 def turns_leave_something() -> None:
-    """Four megabytes and a descriptor each."""
+    """Sixteen megabytes and a descriptor each."""
     import os
 
     from sidecar.acp.client import AgentConnection
@@ -431,7 +440,7 @@ def turns_leave_something() -> None:
     prompt, left = AgentConnection.prompt, []
 
     async def leaving(self: AgentConnection, *args: Any, **how: Any) -> Any:
-        left.append((os.urandom(4 * 1024 * 1024), os.open(os.devnull, os.O_RDONLY)))
+        left.append((os.urandom(16 * 1024 * 1024), os.open(os.devnull, os.O_RDONLY)))
         return await prompt(self, *args, **how)
 
     AgentConnection.prompt = leaving
