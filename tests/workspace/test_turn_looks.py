@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -238,6 +239,41 @@ def test_what_the_user_saves_while_the_look_goes_on_is_not_the_agents(tmp_path: 
 
     editor = play(tmp_path, VSCODE, script, after=after, journal=journal)
     assert [image.text for image in journal.turn_saves.values()] == ["mine\ntwo\nthree\n"]
+    assert warnings(editor) == []
+
+
+def test_what_the_user_saves_while_earlier_saves_are_journalled_is_not_lost(
+    tmp_path: Path, held: Held
+) -> None:
+    """The look failed then, and nothing of the turn's beginning was known (hands, Neovim, seed 590019)."""
+
+    class Slow(MemoryJournal):
+        async def turn_saved(self, *args: Any) -> None:
+            await asyncio.sleep(5)
+            await super().turn_saved(*args)
+
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(OLD)
+    journal = Slow()
+    tick()
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.opens("b.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        tick()
+        turn.says("execute")
+        for name in ("a.txt", "b.txt"):
+            editor.replaces(name, "one", "mine")
+            assert editor.saves(name)
+            await asyncio.sleep(2)
+            held.go_on.set()
+            await asyncio.sleep(1)
+        await asyncio.sleep(15)
+
+    editor = play(tmp_path, VSCODE, script, before=before, journal=journal)
+    assert [image.text for image in journal.turn_saves.values()] == ["mine\ntwo\n"] * 2
     assert warnings(editor) == []
 
 

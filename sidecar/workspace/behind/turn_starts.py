@@ -163,8 +163,9 @@ class TurnStarts:
             await self._journal.turn_began(_for_journal(session, look, folders))
         self._starts[session.id] = starts
         self._tops[session.id] = look.tops[:MAX_FOLDERS]
-        for path, save in look.saves.items():
-            await self._saved(session, path, save)
+        while look.saves:  # the user may save more meanwhile
+            path = next(iter(look.saves))
+            await self._saved(session, path, look.saves.pop(path))
 
     async def waited(self, session: Session) -> bool:
         """Until the look at the session's folders is over, or is known to take long. Whether it is over."""
