@@ -136,7 +136,9 @@ class Beliefs:
         if last is not None and len(last) == len(text) and last == text:
             text = last  # read again and again, a large file is kept once
         moment = self.moment()
-        entry.served.append(_Served(text, None, 0, None, moment, asked or moment, by_program))
+        entry.served.append(
+            _Served(text, None, 0, None, moment, moment if asked is None else asked, by_program)
+        )
         self._bounded(entry)
 
     def served_slice(
@@ -156,7 +158,9 @@ class Beliefs:
         The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        entry.served.append(_Served(text, disk, first_line, count, moment, asked or moment, by_program))
+        entry.served.append(
+            _Served(text, disk, first_line, count, moment, moment if asked is None else asked, by_program)
+        )
         self._bounded(entry)
 
     def wrote(

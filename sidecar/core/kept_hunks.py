@@ -10,6 +10,7 @@ from typing import Any
 from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
+from sidecar.core.pieces import gathered
 from sidecar.core.text import Text
 
 _PIECE = 64 * 1024
@@ -23,15 +24,7 @@ class AsJson:
         self._hunks = hunks
 
     def __iter__(self) -> Iterator[bytes]:
-        pieces: list[bytes] = []
-        size = 0
-        for piece in self._pieces():
-            pieces.append(piece)
-            size += len(piece)
-            if size > _PIECE:
-                yield b"".join(pieces)
-                pieces, size = [], 0
-        yield b"".join(pieces)
+        return gathered(self._pieces(), _PIECE)
 
     def _pieces(self) -> Iterator[bytes]:
         yield b"["

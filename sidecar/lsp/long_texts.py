@@ -15,6 +15,7 @@ from math import isfinite
 from typing import cast
 
 from sidecar.core.held import as_held
+from sidecar.core.pieces import gathered
 
 LONG = 64 * 1024
 """Characters of a piece; a text with more is one of these."""
@@ -64,14 +65,7 @@ class LongValue:
 
     def escaped(self) -> Iterator[bytes]:
         """As ASCII."""
-        some, size = list[bytes](), 0
-        for piece in _pieces(self.value):
-            some.append(piece)
-            size += len(piece)
-            if size > LONG:
-                yield b"".join(some)
-                some, size = [], 0
-        yield b"".join(some)
+        return gathered(_pieces(self.value), LONG)
 
 
 def _pieces(value: object) -> Iterator[bytes]:
