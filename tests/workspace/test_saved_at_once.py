@@ -229,3 +229,39 @@ def test_what_an_agent_wrote_into_a_document_stays_under_review_when_a_save_is_s
         assert editor.text("a.txt") == "kk" * lost + MINE.replace("four", "typed since")
 
     play(tmp_path, replace(VSCODE, save_takes=0.1), script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("unsaved", [False, True], ids=["", "with unsaved lines"])
+@pytest.mark.parametrize("told", [0.0, 0.1, 0.3, 0.49, 0.51, 0.6])
+@pytest.mark.parametrize("looks", [0.0, 0.005, 0.05, 0.3])
+def test_what_a_save_that_was_not_carried_out_would_have_written_was_not_on_the_disk(
+    tmp_path: Path, looks: float, told: float, unsaved: bool
+) -> None:
+    """A program wrote the file before. What it says there looks like the agent's, which it had not read (hands, Neovim, seed 590019)."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        if unsaved:
+            editor.replaces("a.txt", "five", "mine")
+        await turn.bench.read("a.txt", session=turn.session)
+        writing = asyncio.create_task(turn.bench.write("a.txt", "a20 MADE\n" + BASE, session=turn.session))
+        await asyncio.sleep(0.02)
+        assert "a20" in editor.text("a.txt")
+        assert path.read_text() == BASE, "the sidecar's own save is on its way"
+        tick()
+        turn.puts("a.txt", "d25 MADE\n" + BASE)
+        tick()
+        await asyncio.sleep(looks)
+        looking = asyncio.create_task(turn.bench.read("a.txt", session=turn.session))
+        await asyncio.sleep(told)
+        editor.saves("a.txt")
+        await writing
+        await looking
+        await asyncio.sleep(5)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert "a20 MADE\n" in editor.text("a.txt")
+
+    play(tmp_path, replace(NEOVIM_OURS, save_takes=0.05), script, before=opened, after=after)

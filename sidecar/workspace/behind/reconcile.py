@@ -379,6 +379,9 @@ class Reconciler:
         if behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._is_emptied(tracked)
             return None
+        told = tracked.history.told_text() if explained is None else None
+        if told is not None and _refuses(tracked, told, on_disk, tracked.history.told_at):
+            tracked.not_saved(told)  # known here before `saved` gets to it
         if explained is None and on_disk.text is not None and tracked.said is not None:
             save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
             if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved

@@ -43,7 +43,7 @@ class SaveHistory:
         """The newest text when a save was told last, whose bytes nobody has found on the disk yet."""
         self._told_first: int | None = None
         """The same, when the first one was told of those that were since the disk was last found to hold one of the texts."""
-        self._told_at = 0
+        self.told_at = 0
         """When that was told, or the last one before it; see acts.py."""
         self._outside = 0
         """The newest text when the disk was last found to hold none of the texts: that and those before it are not there any more but by a save."""
@@ -129,7 +129,7 @@ class SaveHistory:
     def told(self) -> None:
         """A didSave was received."""
         self._told = self._past.newest
-        self._told_at = file_time()
+        self.told_at = file_time()
         self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
@@ -138,6 +138,10 @@ class SaveHistory:
     def is_told(self) -> bool:
         """A save was told, and nobody has found its bytes on the disk yet."""
         return self._told is not None
+
+    def told_text(self) -> Text | None:
+        """What the document said when such a save was told last; None: there is none, or the text is forgotten."""
+        return None if self._told is None else self.text(self._told)
 
     def untold(self) -> None:
         """No save that was told since the disk was last read was carried out."""
@@ -205,7 +209,7 @@ class SaveHistory:
 
     def saved_at(self, over: int) -> int:
         """When the save that was told last was made, at the latest, over which somebody wrote the file at the time `over` (acts.py)."""
-        return min(self._told_at, over - 1)
+        return min(self.told_at, over - 1)
 
     def _saveable(self, told: int) -> list[str]:
         """What a save may have saved that was told after the text with that number, the oldest first."""
