@@ -227,8 +227,9 @@ CHANGES is both together, by which the points of its windows move."
 ;;; The server
 
 (cl-defmethod eglot-initialization-options ((_server acp-sidecar-server))
-  "The user's settings, and what this file handles."
+  "The user's settings, what this file handles, and who it is (eglot 1.9 does not say)."
   (let ((client (copy-sequence (plist-get acp-sidecar-settings :client))))
+    (unless (plist-member client :name) (setq client (plist-put client :name "eglot")))
     (dolist (ability '(:save :open :reload))
       (unless (plist-member client ability) (setq client (plist-put client ability t))))
     (plist-put (copy-sequence acp-sidecar-settings) :client client)))

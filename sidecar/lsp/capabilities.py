@@ -24,6 +24,8 @@ _IN_ANY_ORDER = frozenset({"helix"})
 _KEEPS_LINES = frozenset({"neovim"})
 _ADDS_FINAL_END = frozenset({"neovim", "helix", "eglot", "emacs"})
 """As they come: 'fixendofline', insert-final-newline, mode-require-final-newline."""
+_REOPENS = frozenset({"neovim", "eglot"})
+"""A reload is told as didClose and didOpen (observed: Neovim 0.7 and 0.11, eglot 1.9 and 1.17)."""
 
 _ENCODINGS = frozenset(encoding.value for encoding in Encoding)
 
@@ -77,6 +79,7 @@ def editor_capabilities(
         in_any_order=known in _IN_ANY_ORDER,
         keeps_lines=known in _KEEPS_LINES,
         adds_final_end=known in _ADDS_FINAL_END,
+        reopens=known in _REOPENS,
     )
 
 

@@ -73,9 +73,12 @@ CASES = {
     ),
     "neovim": (
         {"clientInfo": {"name": "Neovim"}},
-        announced(name="Neovim", lf_lines=True, keeps_lines=True, adds_final_end=True),
+        announced(name="Neovim", lf_lines=True, keeps_lines=True, adds_final_end=True, reopens=True),
     ),
-    "eglot": ({"clientInfo": {"name": "Eglot"}}, announced(name="Eglot", lf_lines=True, adds_final_end=True)),
+    "eglot": (
+        {"clientInfo": {"name": "Eglot"}},
+        announced(name="Eglot", lf_lines=True, adds_final_end=True, reopens=True),
+    ),
     "a client that only our snippet names": (
         {"initializationOptions": {"client": {"name": "Emacs"}}},
         announced(name="Emacs", lf_lines=True, adds_final_end=True),

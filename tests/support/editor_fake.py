@@ -146,6 +146,7 @@ class FakeEditor:
             in_any_order=habits.any_order,
             keeps_lines=habits.final_end == "setting",
             adds_final_end=habits.final_end != "text",
+            reopens=habits.reopens and bool(habits.client),
         )
 
     def attach(self, apply: Callable[[Modification], None]) -> None:

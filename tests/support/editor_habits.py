@@ -132,6 +132,10 @@ class Habits:
     are reported before that, so didSave, with the whole text, is for a newer version than the bytes (VS Code, 0.01 to
     0.04).
     """
+    told_after_save: bool = False
+    """What is pending when a save begins is told when that is over, right before didSave: until then the file says what the mirror does not (Neovim: 0.01;
+    eglot). With `save_takes`.
+    """
     save_tells: Literal["now", "saved"] = "now"
     """The text that didSave brings: that of its own moment, or the saved one, however old it is by then (Helix, seen up
     to some keys later).
@@ -199,6 +203,7 @@ NEOVIM = Habits(
     final_end="setting",
     save_fails="newer",
     refused_save_told=True,
+    told_after_save=True,
     reopens=True,
     undo_reopens=True,
     top_told_later=0.02,
@@ -230,6 +235,7 @@ EGLOT_117 = Habits(
     line_ends="lf",
     final_end="added",
     save_fails="newer",
+    told_after_save=True,
     reopens=True,
 )
 EGLOT_19 = replace(

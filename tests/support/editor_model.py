@@ -368,15 +368,19 @@ class FakeModel(EditorModel):
     # Saving and reloading
 
     def before_save(self, buffer: Buffer) -> None:
-        self.flush(buffer.uri)
+        self._told_before_save(buffer)
         if self.habits.on_save is not None and not self._exact:
             new = self.habits.on_save(buffer.text)
             self.changed(buffer, buffer.edit([Splice(0, len(buffer.text), new)], "save participants"))
-            self.flush(buffer.uri)
+            self._told_before_save(buffer)
         size = len(buffer.text)
         if self.habits.final_end == "added" and size and not buffer.text.endswith("\n"):
             end = self.arriving(buffer, "\n")
             self.changed(buffer, buffer.edit([Splice(size, size, end)], "final line end"))
+            self._told_before_save(buffer)
+
+    def _told_before_save(self, buffer: Buffer) -> None:
+        if not (self.habits.told_after_save and self.habits.save_takes):
             self.flush(buffer.uri)
 
     def save(

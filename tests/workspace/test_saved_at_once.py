@@ -265,3 +265,72 @@ def test_what_a_save_that_was_not_carried_out_would_have_written_was_not_on_the_
         assert "a20 MADE\n" in editor.text("a.txt")
 
     play(tmp_path, replace(NEOVIM_OURS, save_takes=0.05), script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("calls", [False, True], ids=["", "while a call runs"])
+@pytest.mark.parametrize("looks", [0.01, 0.06, 0.09, 0.11])
+@pytest.mark.parametrize(
+    "name", [name for name, habits in EDITORS.items() if habits.reopens and habits.client]
+)
+def test_what_is_on_the_disk_before_the_editor_tells_that_it_was_typed_is_the_users(
+    tmp_path: Path, name: str, looks: float, calls: bool
+) -> None:
+    """The editor gathers what is typed, and tells it with the save (hands, Neovim, seed 600009)."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        if not calls:
+            turn.says("execute", status="completed")
+            await asyncio.sleep(1)
+        tick()
+        editor.replaces("a.txt", "four", "typed")
+        editor.replaces("a.txt", "two", "mine")
+        editor.saves("a.txt")
+        await asyncio.sleep(looks)
+        await turn.bench.read("a.txt", session=turn.session)
+        await asyncio.sleep(2)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not bench.workspace.review.changes(ALL)
+        assert editor.text("a.txt") == MINE.replace("four", "typed")
+
+    play(tmp_path, replace(EDITORS[name], save_takes=0.05), script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 2.0])
+@pytest.mark.parametrize("told", ["before", "after"])
+def test_what_the_editor_took_right_before_the_user_saved_on_top_of_it_is_still_the_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, pause: float
+) -> None:
+    """The save has emptied the file when the reload is told (hands, Neovim, seed 600008)."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("four", "FOUR"))
+        if told == "before":
+            turn.says("edit", "a.txt", status="completed")
+        else:
+            turn.says("read", "a.txt")  # whose text is noted
+        await asyncio.sleep(pause)
+        editor.closes("a.txt")
+        data = path.read_bytes()
+        with monkeypatch.context() as read:
+            read.setattr(editor.model.files, "read", lambda uri: data)
+            path.write_bytes(b"")
+            editor.opens("a.txt")
+        tick()
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.overwrites("a.txt")
+        tick()
+        if told == "after":
+            turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert path.read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, NEOVIM_OURS, script, before=opened, after=after)

@@ -391,8 +391,8 @@ class Behind:
             [leg], conflict.base, conflict.base, review, [changes], tracked.agents_edits, tracked.saves
         )
 
-    async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
-        """Mirror and disk were brought together, or not."""
+    async def settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool = False) -> None:
+        """Mirror and disk were brought together, or not. `is_save`: the editor told since that this was typed in the document, which put it on the disk."""
         first, uri = tracked, tracked.document.uri
         start, left = self._apart.pop(uri, ("", []))
         known = left if start == seen.start else []
@@ -415,6 +415,8 @@ class Behind:
         state: EntryState = "done"
         if seen.counted:
             pass
+        elif is_save:
+            state = "failed"
         elif tracked.closed and (seen.changes is not None or was_closed):
             self._entering.enter_closed(uri, seen)
         elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
@@ -460,9 +462,9 @@ class Behind:
             return known == disk
         return same_lines(str(known), disk)
 
-    async def opened(self, tracked: Tracked, path: str, disk: str, at: int) -> None:
+    async def opened(self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False) -> None:
         """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
-        if it had been found before that."""
+        if it had been found before that. `is_gone`: the editor had read that before, and the file says something newer."""
         uri = tracked.document.uri
         if not self._evidence.is_acting():
             return
@@ -477,6 +479,8 @@ class Behind:
                 return
             before = None if then.text is None else normal(then.text)
             if self._is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
+                return
+            if is_gone and not self._state.documents.disk.came_after(uri, disk, before):
                 return
             seen, begun = self._seen.get(uri), list[Leg]()
             if seen is not None and self._is_same(seen.legs[-1].after, before):

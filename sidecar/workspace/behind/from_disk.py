@@ -49,18 +49,18 @@ class FromDisk:
         reload_seconds: float,
         written_over: WrittenOver | None = None,
         about_to: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`reload_seconds`: how long the editor has to take it by itself. `written_over`: what that then leaves out, and comes back. `about_to`: called
-        before it is asked to take it."""
+    ) -> bool:
+        """`reload_seconds`: how long the editor has to take it by itself; whether it did. `written_over`: what that then leaves out, and comes back.
+        `about_to`: called before it is asked to take it."""
         tracked.apart = False
         if on_disk.text is None:
-            return
+            return False
         if await self._reloaded(tracked, on_disk.text, reload_seconds):
             tracked.together = tracked.kept(on_disk.text)
             await self.gives_back(tracked, written_over, on_disk.text)
-            return
+            return True
         if before is None:
-            return  # never known to be equal: the buffer is the user's
+            return False  # never known to be equal: the buffer is the user's
         about_to()
         now = Normal(str(tracked.document.snapshot()))
         if now.text == before:
@@ -72,24 +72,25 @@ class FromDisk:
                 case Conflict() as found if self._files.is_unmoved(tracked, now, on_disk):
                     lines = [hunk.start_line for hunk in found.hunks]
                     keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
-                    return
+                    return False
                 case Conflict():  # with a text that is gone: the disk says something newer, which the editor may have already
                     tracked.not_yet(before)
-                    return
+                    return False
         raw = now.changes_in_raw(changes)
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
             raw = keep_final_end(now.raw, raw)
         if raw.is_empty and written_over is None:
             tracked.together = tracked.kept(on_disk.text)
-            return
+            return False
         if await self.take(tracked, before, now, on_disk, raw):
-            return
+            return False
         is_refused = not raw.is_empty and self._files.is_unmoved(tracked, now, on_disk)
         if is_refused and tracked.refuses(on_disk.stat) >= MAX_REFUSALS:
             lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
             keep_apart(self._editor, tracked, "and your editor does not take that over", lines)
         else:
             tracked.not_yet(before)
+        return False
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
         """The editor has taken `disk` (compared form) from there, which lacks what was written over."""

@@ -126,9 +126,12 @@ class Reconciler:
             await self._keeper.restore(tracked)
             if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
                 return
-            if path is not None and not is_old and on_disk.text is not None:
-                at = changed_at(on_disk.stat) if is_newest else tracked.history.opened_at
-                await self._behind.opened(tracked, path, on_disk.text if is_newest else opened, at)
+            if path is not None and on_disk.text is not None:
+                says = is_newest and not is_old
+                said, at = (
+                    (on_disk.text, changed_at(on_disk.stat)) if says else (opened, tracked.history.opened_at)
+                )
+                await self._behind.opened(tracked, path, said, at, is_gone=is_old)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
@@ -332,6 +335,7 @@ class Reconciler:
             base = seen.taken
         elif start.was_gone:
             base = tracked.before_it_is_back(base)
+        is_save = False
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since
@@ -339,7 +343,7 @@ class Reconciler:
                 tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
                 await self._from_disk.gives_back(tracked, written_over, on_disk.text)
             else:
-                await self._from_disk.bring_together(
+                by_itself = await self._from_disk.bring_together(
                     tracked,
                     base,
                     on_disk,
@@ -347,6 +351,7 @@ class Reconciler:
                     written_over,
                     lambda: self._comes_after(tracked, seen),
                 )
+                is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen.saves)
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved, tracked.since = tracked.kept(start.base), start.since
                     if start.emptied:
@@ -361,7 +366,7 @@ class Reconciler:
         finally:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
-                    await self._behind.settle(tracked, seen, on_disk.text)
+                    await self._behind.settle(tracked, seen, on_disk.text, is_save=is_save)
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -447,6 +452,13 @@ class Reconciler:
                 break
             on_disk, explained = newer, self._files.explained(tracked, newer)
         return on_disk, explained
+
+    async def _is_told_late(self, tracked: Tracked, saves: int) -> bool:
+        """Whether the document, which says what was found on the disk, was saved with it: what was typed may be told after it is on the disk, together
+        with the save. `saves`: of the document, when that was found."""
+        if not self._editor.capabilities.reopens or tracked.closed:
+            return False
+        return tracked.saves > saves or await tracked.history.until_told(RELOAD_SECONDS)
 
     def _comes_after(self, tracked: Tracked, seen: Seen | None) -> None:
         if seen is not None:

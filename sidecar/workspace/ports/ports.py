@@ -70,6 +70,8 @@ class EditorCapabilities:
     """A buffer is a list of lines: edits cannot change whether the last one has a line end (core/final_end.py)."""
     adds_final_end: bool = False
     """Files that it saves always have a final line end."""
+    reopens: bool = False
+    """That it has taken a document from the disk it tells as closing and opening it: what it tells as edits was done in it."""
 
     @property
     def coordinates(self) -> Coordinates:

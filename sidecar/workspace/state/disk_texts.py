@@ -217,6 +217,11 @@ class DiskTexts:
         """Every text the file is known to have held (compared form), the newest first."""
         return [str(known.text) for known in reversed(self._texts.get(uri, ()))]
 
+    def came_after(self, uri: DocumentUri, text: str, before: str | None) -> bool:
+        """Whether the file is known to have held `before` and then `text` (compared form)."""
+        known = self.known(uri)
+        return text in known and before in known[known.index(text) + 1 :]
+
     def was_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the editor or the sidecar is known to have written `text` (compared form) at some time."""
         return any(known.by_us and known.text == text for known in self._texts.get(uri, ()))
