@@ -14,7 +14,7 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
 
 ALL = Selector(everything=True)
 
@@ -412,3 +412,39 @@ def test_truncated_and_filled_later(tmp_path: Path) -> None:
         assert (tmp_path / "a.txt").read_text() == BASE
 
     play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", ""])
+@pytest.mark.parametrize(
+    "says", ["what it began with", "nothing of that", "that it was empty", "what it had read"]
+)
+@pytest.mark.parametrize("others", [1, 2])
+def test_what_a_call_says_it_began_with_is_not_its_own(
+    tmp_path: Path, others: int, says: str, is_open: bool
+) -> None:
+    """Others write the file right before the agent's tool does, and nobody looks in between (hands, Neovim, seed 590005)."""
+    theirs = "".join(f"{number} others\n" for number in range(others)) + BASE
+    text = "the agent's\n" + theirs
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        olds = {"what it began with": theirs, "that it was empty": "", "what it had read": BASE}
+        diff = [
+            {"type": "diff", "path": turn.bench.path("a.txt"), "oldText": olds.get(says), "newText": text}
+        ]
+        turn.says("edit", "a.txt", content=[] if says == "nothing of that" else diff)
+        turn.puts("a.txt", text)
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        own = says == "what it began with"
+        assert listed(bench) == [("a.txt", "", "the agent's\n" if own else text.removesuffix(BASE))]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == (theirs if own else BASE)
+
+    async def begins(bench: Bench, editor: FakeEditor) -> None:
+        await opened(bench, editor)
+        if not is_open:
+            editor.closes("a.txt")
+
+    play(tmp_path, VSCODE, script, before=begins, after=after)

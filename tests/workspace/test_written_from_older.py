@@ -375,3 +375,29 @@ def test_law(tmp_path: Path, name: str, seed: int) -> None:
         assert [left[row] for row in rows["agent"]] == [f"line {row}" for row in rows["agent"]]
 
     play(tmp_path, TAKES_EDITS[name], script, before=before, after=after)
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["says so", ""])
+def test_what_it_says_it_began_with_it_had_read(tmp_path: Path, says: bool) -> None:
+    """Somebody wrote on top of what it had written itself, and it replaces both (hands, Helix, seed 600020)."""
+    others, text = "others\nfirst\n" + BASE, "second\n" + BASE
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt", call="c1")
+        turn.puts("a.txt", "first\n" + BASE)
+        turn.says("edit", "a.txt", call="c1", status="completed")
+        await asyncio.sleep(3)
+        tick()
+        turn.puts("a.txt", others)
+        await asyncio.sleep(3)
+        tick()
+        diff = [{"type": "diff", "path": turn.bench.path("a.txt"), "oldText": others, "newText": text}]
+        turn.says("edit", "a.txt", call="c2", content=diff if says else [])
+        turn.puts("a.txt", text)
+        turn.says("edit", "a.txt", call="c2", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == (text if says else "others\n" + text)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)

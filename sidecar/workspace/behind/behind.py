@@ -178,7 +178,9 @@ class Behind:
     def had_read(self, uri: DocumentUri, path: str, before: str, disk: str, at: int) -> str:
         """From what whoever wrote `disk`, over `before`, `at` that time (acts.py), made that; both in the compared form."""
         whose = self._evidence.whose(uri, path, at, at)
-        return before if whose is None else self._evidence.had_read.base(*whose, uri, before, disk)
+        if whose is None or self._evidence.made_from(whose[0], uri, disk) == before:
+            return before
+        return self._evidence.had_read.base(*whose, uri, before, disk)
 
     def one_at_a_time(self, tracked: Tracked) -> AbstractAsyncContextManager[None]:
         """Within it a change of its file is looked for, and is known to whoever comes next."""

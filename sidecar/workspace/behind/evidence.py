@@ -282,6 +282,11 @@ class Evidence:
         session, text, call = told[0]
         return session, text, call
 
+    def made_from(self, session: Session, uri: DocumentUri, after: str) -> str | None:
+        """From what text its calls say they made `after`, the whole file (both in the compared form); None: they do not say."""
+        acts = self._acts.get(session.id)
+        return None if acts is None else acts.made_from(uri, after)
+
     def is_acting(self) -> bool:
         """Whether a change now might be anybody's of whom something is known."""
         return any(self.has_acted(session) for session in self._may_act())

@@ -7,7 +7,7 @@
    text with which the user closed the file is the user's: a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
 3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py). A call is not the
-   author of a text that it says it began with.
+   author of a text that it says it began with, also where nobody else has seen that text: it lies between what was known before and what is there now.
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sidecar.core.chunks import common_prefix, common_suffix
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.ports.ports import Journal
@@ -82,7 +83,9 @@ class Whose:
             if text == after:
                 return found
         if whose is not None:
-            return [Part(after, *whose)]
+            began = self._began_with(whose[0], uri, before, after)
+            first = [] if began is None else await self.parts(uri, path, before, began, at, start)
+            return [*first, Part(after, *whose)]
         if self._evidence.during(path) is not None:
             return [*found, Part(after, None)]
         return found
@@ -90,3 +93,20 @@ class Whose:
     def wrote(self, session: Session, uri: DocumentUri) -> None:
         """What the file says now is its."""
         self._evidence.had_read.wrote(session.id, uri)
+
+    def _began_with(
+        self, session: Session, uri: DocumentUri, before: str | None, after: str | None
+    ) -> str | None:
+        """From what, by what they say, the session's calls made `after`, where that is no text that the file is known to have held (it had read that
+        earlier) and is nearer to it than `before`; all in the compared form."""
+        began = None if after is None else self._evidence.made_from(session, uri, after)
+        if began is None or after is None or before is None or self._disk.knows(uri, began):
+            return None
+        return began if _apart(began, after) < _apart(before, after) else None
+
+
+def _apart(one: str, other: str) -> int:
+    """How many characters lie between the first and the last difference, in both together."""
+    alike = common_prefix(one, other)
+    alike += min(common_suffix(one, other), min(len(one), len(other)) - alike)
+    return len(one) + len(other) - 2 * alike

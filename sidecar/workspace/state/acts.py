@@ -164,6 +164,14 @@ class Acts:
                     text, last = made, call
         return (text, last) if last and text is not None and text != before else None
 
+    def made_from(self, uri: DocumentUri, after: str) -> str | None:
+        """What the file said before the calls that name it, by what they say, where their whole texts lead to `after`; both in the compared form."""
+        text, edits = after, [edit for act in self._acts.values() for edit in act.edits.get(uri, ())]
+        for old, new in reversed(edits):
+            if old is not None and old.strip() and same_lines(normal(new), text):
+                text = normal(old)
+        return None if text is after else text
+
     @property
     def running(self) -> Sequence[str]:
         return [call for call, act in self._acts.items() if act.ended is None]
