@@ -289,9 +289,13 @@ class FakeEditor:
         asked, meant = buffer.text, ChangeSet.of(len(buffer.text), _places(buffer, changes))
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
             return "not-active"
-        before = buffer.text
+        before, known = buffer.text, len(buffer.past)
+        self.model.flush(
+            client_uri
+        )  # the answer names versions: no change comes together with another under one
         self.model.reload(client_uri)
         self.model.flush(client_uri)
+        taking = buffer.past[known:]
         taken, text = buffer.version, buffer.text
         places = _places(buffer, edits)
         if (
@@ -309,7 +313,9 @@ class FakeEditor:
         )
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
             return Reloaded(taken, taken, taken, made)
-        moved = ChangeSet.of(len(text), places).map(diff(text, buffer.text))
+        is_undone = bool(taking) and all(step is not taking[0] for step in buffer.past)
+        # who undid the reload has all that was to come back
+        moved = ChangeSet.of(len(text), [] if is_undone else places).map(diff(text, buffer.text))
         on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
         # done by our own extension, whatever the editor thinks of applyEdit
         self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "on top")

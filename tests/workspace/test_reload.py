@@ -372,6 +372,43 @@ def test_undoing_what_was_taken_from_the_disk_stays_undone(
     play(tmp_path, replace(habits, top_told_later=told), case)
 
 
+@pytest.mark.parametrize("typed", ["", "y"], ids=["", "typed on"])
+@pytest.mark.parametrize("again", [False, True], ids=["undone", "redone"])
+def test_undoing_it_before_the_users_text_is_back_stays_undone(
+    tmp_path: Path, again: bool, typed: str
+) -> None:
+    """What the document said before the reload has the user's text already, which is not put on top of it (inflight seed 1795769209)."""
+    (tmp_path / "a.txt").write_text(BASE)
+    mine, changed = BASE.replace("two", "u\ntwo"), BASE.replace("five", "FIVE")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u\n", at=BASE.index("two"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", changed)
+        turn.says("edit", "a.txt", status="completed")
+        read = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(0.75)
+        assert editor.text("a.txt") == changed, "a case that shows nothing"
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == mine
+        if again:
+            editor.redoes("a.txt")
+        if typed:
+            editor.types("a.txt", typed, at=0)
+        await read
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == typed + (mine.replace("five", "FIVE") if again else mine)
+        assert listed(bench) == ([("a.txt", "five", "FIVE")] if again else [])
+
+    play_turn(tmp_path, TAKEN_LATE, script, before=before, after=after)
+
+
 @OPENED_AGAIN
 @pytest.mark.parametrize(
     ("typed", "busy"), [("", False), ("S", False), ("S", True)], ids=["", "typed", "typed, busy"]

@@ -41,6 +41,22 @@ export function typedOn(meant: Place, landed: Place, since: readonly Replacement
   return { text, caret };
 }
 
+/**
+ * The user's changes `since` may undo and redo what led from `before` to `landed`. Of these two texts, which one the document said last, and the
+ * changes after that. Where it is `before`, nothing is put on top: it has all that was meant to come back, which would be there twice.
+ */
+export function undone(before: string, landed: string, since: readonly Replacement[]): { isBefore: boolean; rest: readonly Replacement[] } {
+  let text = landed;
+  let last = { isBefore: false, rest: since };
+  for (const [i, made] of since.entries()) {
+    text = replaced(text, made);
+    if (text === landed || text === before) {
+      last = { isBefore: text !== landed, rest: since.slice(i + 1) };
+    }
+  }
+  return last;
+}
+
 function touches({ start, end }: Replacement, caret: number): boolean {
   return start <= caret && caret <= end;
 }

@@ -11,7 +11,7 @@ import * as vscode from "vscode";
 import type { TextEdit } from "vscode-languageclient/node";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument, tabsOf } from "./documents";
-import { carried, pushed, typedOn, type Place } from "./caret";
+import { carried, pushed, typedOn, undone, type Place } from "./caret";
 import { haveSameLines, offsetAt, placeAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
@@ -176,7 +176,8 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         return undefined;
       }
       let landed: Place = { text: taken.text, caret: taken.landed };
-      let planned = typedOn(meant(taken), taken.led, taken.lost);
+      const { isBefore, rest } = undone(taken.replaced, taken.led.text, taken.lost);
+      let planned = isBefore ? typedOn(taken.led, taken.led, taken.lost) : typedOn(meant(taken), taken.led, rest);
       for (let version = -1; version !== document.version; ) {
         if (tabsOf(document.uri).length === 0) {
           return undefined; // closed, and the user has decided what becomes of the unsaved text

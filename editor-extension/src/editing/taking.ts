@@ -10,7 +10,7 @@
  * An edit of ours may bring in the disk's text first (`leads`), so that the reload has nothing to change and leaves no undo step of its own.
  */
 
-import { followed, typedOn, type Place } from "./caret";
+import { followed, typedOn, undone, type Place } from "./caret";
 import type { Replacement } from "./replacements";
 
 /** One event. `text` and `version` are those after it. */
@@ -111,20 +111,27 @@ export class Taking {
   }
 
   /**
-   * What is there, and what should be, where the user went on after the reload or our last edit. That left `landed`, where `meant` was meant.
+   * What is there, and what should be, where the user went on after the reload or our last edit. That left `landed`, where `meant` was meant. Who
+   * undid the reload has what was there before it: that stays.
    */
   goneOn(meant: Place, landed: Place): { here: Place; wanted: Place } {
-    const since = this.found?.since ?? [];
-    const first = this.back === undefined ? since : since.slice(0, this.back.at);
+    const all = this.found?.since ?? [];
+    const { isBefore, rest: since } = undone(this.found?.replaced ?? landed.text, landed.text, all);
+    if (isBefore) {
+      const there = { text: typedOn(landed, landed, all).text, caret: this.standing };
+      return { here: there, wanted: there };
+    }
+    const back = since.length < all.length ? undefined : this.back;
+    const first = back === undefined ? since : since.slice(0, back.at);
     const here = typedOn(landed, landed, first);
     const wanted = typedOn(meant, landed, first);
-    if (this.back === undefined) {
+    if (back === undefined) {
       return { here, wanted };
     }
     // what was typed where the cursor was thrown to belongs in front of what is typed since it is back
-    const back = { text: here.text, caret: this.back.caret };
-    const rest = since.slice(this.back.at);
-    return { here: typedOn(back, back, rest), wanted: typedOn(wanted, back, rest) };
+    const put = { text: here.text, caret: back.caret };
+    const rest = since.slice(back.at);
+    return { here: typedOn(put, put, rest), wanted: typedOn(wanted, put, rest) };
   }
 
   /** An edit of ours is about to make the document say this. Later changes then begin with what comes after it. */

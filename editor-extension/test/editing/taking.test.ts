@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { replacement } from "../../src/editing/replacements";
 import { Taking } from "../../src/editing/taking";
 
 /**
@@ -127,6 +128,42 @@ test("taking: what is typed behind the text until the cursor is back belongs in 
     wanted: { text: "disk\nmineabcd\nend", caret: 13 },
   });
 });
+
+/** "D": the document says the disk's text, "M": what it said before that; every other letter is a key. The last of them is the user's undo or redo. */
+const TAKEN_BACK: [told: string, here: string, wanted: string][] = [
+  ["", "end", "mine\nend"],
+  ["M", "mine\nend", "mine\nend"],
+  ["Mk", "mine\nendk", "mine\nendk"],
+  ["kM", "mine\nend", "mine\nend"],
+  ["MD", "end", "mine\nend"], // and redone
+  ["MDk", "endk", "mine\nendk"],
+];
+
+for (const isLed of [true, false]) {
+  for (const [told, here, wanted] of TAKEN_BACK) {
+    test(`taking, ${isLed ? "with" : "without"} an edit of ours first: the user goes on with "${told}"`, () => {
+      const taking = new Taking("mine\nend", true, 0);
+      let text = "mine\nend";
+      const says = (now: string, isDirty: boolean): void => {
+        const edits = now === text ? [] : [replacement(text, now)];
+        text = now;
+        taking.tell({ edits, isDirty, version: 8, text });
+      };
+      if (isLed) {
+        taking.leads("end", 0);
+      }
+      says("end", isLed);
+      says("end", false);
+      assert.ok(taking.end(8));
+      for (const char of told) {
+        says(char === "M" ? "mine\nend" : char === "D" ? "end" : text + char, true);
+      }
+      const goneOn = taking.goneOn({ text: "mine\nend", caret: 0 }, { text: "end", caret: 0 });
+      assert.equal(goneOn.here.text, here);
+      assert.equal(goneOn.wanted.text, wanted);
+    });
+  }
+}
 
 for (const [caret, landed] of [[0, 4], [2, 4], [4, 4], [6, 6]] as const) {
   test(`taking: a reload of the first four characters throws the cursor from ${caret} to ${landed}`, () => {
