@@ -352,6 +352,30 @@ def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     play_seen(tmp_path, replace(LSP_MODE, closes_first=True), case)
 
 
+@pytest.mark.parametrize("saves", [True, False], ids=["saved", "left unsaved"])
+def test_a_document_closed_right_after_a_save_was_not_left_unsaved(tmp_path: Path, saves: bool) -> None:
+    """lsp-mode opens it for a write and tells nobody, so that the write is made on the disk; the user then sees the old text, which is no unsaved work
+    on top of that (inflight seed 1810003331)."""
+    mine = BASE.replace("two", "mine")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "two", "mine")
+        if saves:
+            editor.saves("a.txt")
+        editor.closes("a.txt")
+        text = mine if saves else BASE
+        assert await bench.read("a.txt") == text
+        await bench.write("a.txt", text.replace("five", "FIVE"))
+        assert (tmp_path / "a.txt").read_text() == text.replace("five", "FIVE"), "a case that shows nothing"
+        editor.opens("a.txt")
+        assert editor.text("a.txt") == text, "a case that shows nothing"
+        await bench.write("a.txt", text.replace("five", "FIVE").replace("one", "ONE"))
+        assert editor.text("a.txt") == text.replace("five", "FIVE").replace("one", "ONE")
+
+    play_seen(tmp_path, LSP_MODE, case)
+
+
 @pytest.mark.parametrize("unopened", ["hidden", "change first", "untold"])
 def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopened: str) -> None:
     """Closed without saving while the edit for the unsaved text is on its way: it is made on the file's text, at the wrong place."""

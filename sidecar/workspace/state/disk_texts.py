@@ -54,6 +54,17 @@ class _DiskText:
     """What was known before the editor told that it wrote this, as long as nobody has found it there."""
 
 
+@dataclass(slots=True)
+class _LeftWith:
+    """What a document said when it was closed with unsaved changes."""
+
+    digest: bytes
+    since: int
+    """When it began to say that (acts.py)."""
+    was_found: bool = False
+    """It was on the disk since: a save was on its way."""
+
+
 def _digest(text: str) -> bytes:
     """Of a text in the compared form, but for its final line end, which some editors add to the file only."""
     return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
@@ -86,8 +97,7 @@ class DiskTexts:
     def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
         """`moment`: a new point in time, as `core.belief` counts it."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
-        self._closed_with: OrderedDict[DocumentUri, tuple[bytes, int]] = OrderedDict()
-        """A digest of what a document said when it was closed with unsaved changes, and since when it did."""
+        self._closed_with: OrderedDict[DocumentUri, _LeftWith] = OrderedDict()
         self._pasts: OrderedDict[DocumentUri, Callable[[str], int | None]] = OrderedDict()
         """When a document that was closed began to say a text."""
         self.moment = moment
@@ -101,6 +111,9 @@ class DiskTexts:
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.noticed
         self._add(texts, _DiskText(_kept(text, texts), since, self.moment(), found=True))
+        left = self._closed_with.get(uri)
+        if left is not None and not left.was_found:
+            left.was_found = left.digest == _digest(str(text))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""
@@ -149,18 +162,19 @@ class DiskTexts:
     def closed_with(self, uri: DocumentUri, text: str, at: int) -> None:
         """The document was closed with unsaved changes and said `text` (compared form), since `at` (acts.py). A save may have been on its
         way, of which the editor then tells nothing."""
-        _keep(self._closed_with, uri, (_digest(text), at), MAX_CLOSED)
+        _keep(self._closed_with, uri, _LeftWith(_digest(text), at), MAX_CLOSED)
 
     def was_left_unsaved(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the document said `text` (compared form) when it was last closed with unsaved changes."""
-        return self._closed_with.get(uri, (b"", 0))[0] == _digest(text)
+        """Whether the document said `text` (compared form) when it was last closed with unsaved changes, and nobody has found that on the disk since."""
+        left = self._closed_with.get(uri)
+        return left is not None and not left.was_found and left.digest == _digest(text)
 
     def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
         """Whether `text` (compared form), which the disk holds since `at` (acts.py), is the user's save: the document said it when it was
         last closed with unsaved changes, or before, and the disk did not say it first."""
-        digest, said = self._closed_with.get(uri, (b"", 0))
-        if digest == _digest(text):
-            return not is_before(at, said)
+        left = self._closed_with.get(uri)
+        if left is not None and left.digest == _digest(text):
+            return not is_before(at, left.since)
         past = self._pasts.get(uri)
         said_at = None if past is None else past(text)
         return said_at is not None and not is_before(at, said_at)
