@@ -8,7 +8,7 @@ agent saw, the base, and merges the change into the current text. The rule, in f
    shown a text and then sends a change of it means that change. A text that the model only may have seen is *doubtful*: its program
    read it just before the write, or the disk held it and a tool may have read it there. Without doubtful texts the rule ends here.
 3. Nobody sends unchanged what they read. A doubtful text that equals what was sent is not the base. If the disk held it, the agent
-   has put it there by itself, most likely: then nothing that came to the disk later is the base either, and what was sent is
+   has put it there by itself, most likely: then nothing that came to the disk only later is the base either, and what was sent is
    not evidence for rule 4.
 4. Knowledge has a direction. Lines, and parts of lines, that only one of two texts has, the agent knows from there. They are *known*
    when what was sent has them at the same place: next to something that it has from this text, too. If at least half of what
@@ -108,14 +108,13 @@ def conflict_of(
 
 
 def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candidate]]:
-    """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; each text once, and once more where both the program
-    read it and the disk held it."""
+    """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; what the disk held as often as it came there."""
     shown: AnyText | None = None
     doubtful: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: c.serial, reverse=True):
         if candidate.is_certain:
             shown = candidate.text if shown is None else shown
-        elif all((candidate.text, candidate.from_disk) != (one.text, one.from_disk) for one in doubtful):
+        elif candidate.from_disk or all(one.from_disk or candidate.text != one.text for one in doubtful):
             doubtful.append(candidate)
     return shown, doubtful
 

@@ -48,6 +48,13 @@ CASES = [
         BASE.replace("one", "x and one"),
         BASE.replace("four", "fourxxx").replace("one", "x and one"),
     ),
+    (
+        "it put that on the disk, made of what the user saved again over it",
+        [given(BASE), disk(MORE, -4), disk(MORE + "five\n", -3), disk(MORE, -2)],
+        TYPED,
+        MORE + "five\n",
+        TYPED + "five\n",
+    ),
     ("never seen: all of it is somebody else's", [], BASE, "new\n", None),
     ("the disk's text and an edit", [given(TYPED), disk(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     (

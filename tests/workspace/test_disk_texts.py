@@ -11,7 +11,7 @@ from sidecar.core.belief import Own
 from sidecar.core.kept import Kept
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.state.disk_texts import DiskTexts
+from sidecar.workspace.state.disk_texts import MAX_TEXTS, DiskTexts
 
 URI = DocumentUri("file:///a")
 
@@ -133,3 +133,21 @@ def test_what_is_found_was_not_there_while_something_else_was() -> None:
     disk.seen(URI, "two, and what a save adds\n")
     assert disk.between(URI, 0, 9) == ["one\n"]
     assert disk.between(URI, 0, 10) == ["one\n", "two\n", "two, and what a save adds\n"]
+
+
+def test_what_came_there_again_was_there_before_too() -> None:
+    """The user saved it over what an agent had made of it: for a write that the agent sent before, or sends then, it is the older one of both."""
+    disk = texts()
+    disk.written(URI, "one\n", 10)
+    disk.written(URI, "two\n", 20)
+    disk.written(URI, "one\n", 30)
+    assert disk.between(URI, 0, 25) == ["one\n", "two\n"]
+    assert disk.between(URI, 0, 35) == ["one\n", "two\n", "one\n"]
+    assert disk.between(URI, 32, 35) == ["one\n"]
+    for i in range(40, 60, 2):
+        disk.written(URI, "two\n", i)
+        disk.written(URI, "one\n", i + 1)
+    assert disk.between(URI, 0, 99) == ["one\n", "two\n", "two\n", "one\n"]
+    for i in range(MAX_TEXTS - 1):
+        disk.written(URI, f"{i}\n", 100 + i)
+    assert disk.between(URI, 0, 999) == ["one\n", *(f"{i}\n" for i in range(MAX_TEXTS - 1))]

@@ -144,6 +144,38 @@ def test_what_it_writes_on_top_of_what_it_sent_in_the_same_call_is_its_own(
     play(tmp_path, habits, script, before=opened, after=after)
 
 
+@every_editor
+def test_what_it_sent_in_an_earlier_call_it_has_read(tmp_path: Path, habits: Habits) -> None:
+    """It sends two changes through us, the second one after it has read the first, and goes on with both (inflight seed 1810004169)."""
+    first = "}\nA\n" + BASE
+    second = "}\nA\nB\n}\n" + BASE
+    written = "} }\nC A\nB\n}\n}\n" + BASE
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt", call="w1")
+        assert not isinstance(await turn.bench.write("a.txt", first, turn.session), Refusal)
+        await asyncio.sleep(1)
+        tick()
+        turn.says("edit", "a.txt", call="w1", status="completed")
+        await calls(turn, "read", "a.txt", call="r")
+        turn.says("edit", "a.txt", call="w2")
+        assert not isinstance(await turn.bench.write("a.txt", second, turn.session), Refusal)
+        tick()
+        turn.puts("a.txt", written)
+        tick()
+        turn.says("edit", "a.txt", call="w2", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == written
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
 @pytest.mark.parametrize("new", ["FIVE", "a line that is much longer than the user's"])
 @every_editor
 def test_what_it_sent_says_nothing_of_what_it_had_read(tmp_path: Path, habits: Habits, new: str) -> None:

@@ -23,6 +23,8 @@ MAX_FILES = 1024
 """Files of one turn of which it is known when they were read or written last: the newest. Of others the whole turn counts."""
 MAX_SENT = 64
 """Documents of one turn of which it is known what they said before the agent's own edits: the newest."""
+MAX_EDITS = 16
+"""Of one of these, edits with nobody else's in between: the first and the newest."""
 MAX_CALLS = 1024
 """Tool calls of one turn of which it is known when they began: the newest."""
 
@@ -40,8 +42,8 @@ class HadRead:
         """By session: the same of calls which may change files."""
         self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
         """By session: since when it knows what these files say."""
-        self._sent: dict[str, OrderedDict[DocumentUri, tuple[Text, Text]]] = {}
-        """By session: what documents said (raw) before its edits through us, with nobody else's in between, and after them."""
+        self._sent: dict[str, OrderedDict[DocumentUri, tuple[list[tuple[int, Text]], Text]]] = {}
+        """By session: what documents said (raw) before each of its edits through us, with nobody else's in between, and when; and after the last one."""
         self._listened = (0, 0)
 
     def listening(self) -> None:
@@ -81,8 +83,11 @@ class HadRead:
         if session_id not in self._began:
             return
         sent = self._sent.setdefault(session_id, OrderedDict())
-        first, last = sent.pop(uri, (before, before))
-        sent[uri] = first if last == before else before, after
+        edits, last = sent.pop(uri, ([], before))
+        edits = edits if last == before else []
+        if len(edits) == MAX_EDITS:
+            del edits[1]
+        sent[uri] = [*edits, (self._state.documents.disk.moment(), before)], after
         if len(sent) > MAX_SENT:
             sent.popitem(last=False)
 
@@ -111,10 +116,12 @@ class HadRead:
         known = self._knows.get(session.id)
         since = began if known is None else known.get(uri, began)
         own, of_others = state.beliefs.own(session.id, uri, moment), before
-        in_this_call = own is not None and call is not None and own.done > self._act_began(session.id, call)
+        call_began = None if call is None else self._act_began(session.id, call)
+        in_this_call = own is not None and call_began is not None and own.done > call_began
         if in_this_call:
-            own, of_others = None, self._sent_over(session.id, uri, before)
+            own, of_others = None, self._sent_over(session.id, uri, before, call_began or 0)
         texts = [text for text in state.documents.disk.between(uri, since, moment, own) if text != disk]
+        texts = [text for i, text in enumerate(texts) if text not in texts[i + 1 :]]
         if before not in texts[1:]:
             return before
         newest = texts.index(before)
@@ -125,11 +132,15 @@ class HadRead:
         base = str(base_of(candidates, of_others, disk))
         return base if base in texts[:newest] and base != of_others else before
 
-    def _sent_over(self, session_id: str, uri: DocumentUri, text: str) -> str:
-        """What the document said before the session's edits that led to `text`; `text` where others had a part in that, too. Compared form."""
+    def _sent_over(self, session_id: str, uri: DocumentUri, text: str, since: int) -> str:
+        """What the document said before the session's edits since that moment, the last one at least, that led to `text`; `text` where others had a
+        part in that, too. Compared form."""
         sent = self._sent.get(session_id)
-        first, last = (None, None) if sent is None else sent.get(uri, (None, None))
-        return text if last is None or not says(last, text) else normal(str(first))
+        edits, last = (None, None) if sent is None else sent.get(uri, (None, None))
+        if edits is None or last is None or not says(last, text):
+            return text
+        before = next((before for at, before in edits if at > since), edits[-1][1])
+        return normal(str(before))
 
     def _act_began(self, session_id: str, call: str) -> int:
         acts = self._acts.get(session_id)

@@ -23,7 +23,7 @@ from sidecar.workspace.state.acts import is_before
 T = TypeVar("T")
 
 MAX_TEXTS = 8
-"""Texts kept per file: the newest ones; an agent does not remember for long."""
+"""Different texts kept per file, with when they were there first and last: the newest ones; an agent does not remember for long."""
 MAX_FILES = 64
 MAX_PASTS = 8
 """Documents that were closed, of which it is known what they said before."""
@@ -303,6 +303,8 @@ class DiskTexts:
             texts[-1].removed = 0
             texts[-1].unless_saved = None
             return  # written once more
-        new.since = min([new.since, *(known.since for known in same)])
-        others = [known for known in texts if not any(known is one for one in same)]
-        texts[:] = [*others[-(MAX_TEXTS - 1) :], new]
+        # Where it was there before, what was put there in between may have been made of it: it is kept as it came first, too
+        known = [*(one for one in texts if not any(one is other for other in same[1:])), new]
+        last = [i for i, one in enumerate(known) if all(one.text != later.text for later in known[i + 1 :])]
+        gone = last[:-MAX_TEXTS]
+        texts[:] = known[gone[-1] + 1 :] if gone else known
