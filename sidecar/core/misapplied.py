@@ -12,6 +12,7 @@ lines' text, then the line end.)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -286,8 +287,14 @@ def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separat
     newer = _smallest(after, _composed(len(after), later))
     now = newer.apply(after)
     taken = ChangeSet.of(len(after), [Edit(e.start, e.end, "") for e in inverse.edits if e.start < e.end])
-    taken = taken.map(newer)
+    lines = [(_moved(y, newer), edit) for edit in inverse.edits for y in _lines_in_a_tear(after, edit, newer)]
+    taken = _and_those(taken.map(newer), [line for line, _ in lines])
+    without = taken.apply(now)
     back: list[Edit] = []
+    for line, edit in lines:
+        torn = taken.map_offset(newer.map_offset(edit.start, -1), -1)
+        at = max(without.rfind(end, 0, torn) for end in "\r\n") + 1
+        back.append(Edit(at, at, line.new))
     for edit in inverse.edits:
         # Of a line that was torn in the middle, the part that comes back stays beside the part that was left.
         behind = _goes_on(after, edit.end, edit.new) and not _goes_on(edit.new, 0, after[: edit.start])
@@ -295,10 +302,40 @@ def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separat
         at = taken.map_offset(at, 1 if behind else -1)
         if edit.new:
             back.append(Edit(at, at, edit.new))
-    without = taken.apply(now)
-    for edit in reversed(back):
+    for edit in sorted(back, key=lambda e: e.start)[::-1]:
         without = without[: edit.start] + edit.new + without[edit.end :]
     return Separated(without, reached_into=any(_meet(x, y) for x in inverse.edits for y in newer.edits))
+
+
+def _lines_in_a_tear(after: str, inverse: Edit, newer: ChangeSet) -> list[Edit]:
+    """The whole lines that were typed between the two parts of a line that an edit of ours tore, which `inverse` puts together again: they stand before
+    that line then."""
+    head, tail = after[: inverse.start], after[inverse.end :]
+    if not (_goes_on(tail, 0, inverse.new or head) and _goes_on(inverse.new or tail, 0, head)):
+        return []
+    return [
+        edit
+        for edit in newer.edits
+        if inverse.start < edit.start == edit.end <= inverse.end
+        and after[edit.start - 1] in "\r\n"
+        and edit.new[-1] in "\r\n"
+    ]
+
+
+def _moved(edit: Edit, changes: ChangeSet) -> Edit:
+    """What one of `changes` puts in, where it then is."""
+    at = edit.start + sum(one.growth for one in changes.edits if one.start < edit.start)
+    return Edit(at, at + len(edit.new), edit.new)
+
+
+def _and_those(taken: ChangeSet, places: Sequence[Edit]) -> ChangeSet:
+    """`taken`, which only takes away, and these places beside it."""
+    if not places:
+        return taken
+    kept = bytearray(b"\1") * taken.length
+    for edit in (*taken.edits, *places):
+        kept[edit.start : edit.end] = bytes(edit.end - edit.start)
+    return ChangeSet.of(taken.length, [Edit(m.start(), m.end(), "") for m in re.finditer(rb"\0+", kept)])
 
 
 def _goes_on(text: str, at: int, before: str) -> bool:

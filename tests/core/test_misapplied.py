@@ -71,6 +71,30 @@ CASES = [
         "typed\nnew\n" + BASE,
     ),
     (
+        "a line typed into ours, which tore another one: that is whole again, and the typed one before it",
+        [TextEdit(P(1, 1), P(1, 1), "\nours")],
+        [Edit(0, 0, "new\n"), Edit(5, 5, "\nours"), Edit(6, 6, "ty"), Edit(8, 8, "ped\n")],
+        "new\ntyped\n" + BASE,
+    ),
+    (
+        "a line typed behind ours, which ends with a line end",
+        [TextEdit(P(1, 1), P(1, 1), "ours\n")],
+        [Edit(0, 0, "new\n"), Edit(5, 5, "ours\n"), Edit(10, 10, "typed\n")],
+        "new\ntyped\n" + BASE,
+    ),
+    (
+        "a line typed into ours, which took the midst of two away",
+        [TextEdit(P(2, 1), P(3, 2), "A\nB")],
+        [Edit(0, 0, "new\n"), Edit(9, 14, "A\nB"), Edit(11, 11, "typed\n")],
+        "new\none\ntyped\ntwo\nthree\nfour\n",
+    ),
+    (
+        "two of ours in one line, with lines typed into both",
+        [TextEdit(P(1, 1), P(1, 1), "\na"), TextEdit(P(1, 2), P(1, 2), "\nb")],
+        [Edit(0, 0, "new\n"), Edit(6, 6, "\nb"), Edit(5, 5, "\na"), Edit(6, 6, "1\n"), Edit(11, 11, "2\n")],
+        "new\n1\n2\n" + BASE,
+    ),
+    (
         "undone by the user, who typed on",
         [TextEdit(P(1, 0), P(1, 3), "TWO")],
         [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(0, 0, "y")],
