@@ -4,15 +4,17 @@ begins with them."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sidecar.journal.entry import Entry
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
 from tests.workspace.test_review import ALL, texts
 from tests.workspace.test_whose import reject_all
@@ -106,6 +108,45 @@ def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
         assert path.read_text() == BASE.replace("one", "mine")
 
     play(tmp_path, EDITORS[name], script, before=opened, after=after)
+
+
+class SlowJournal(MemoryJournal):
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        await asyncio.sleep(0.5)
+        return await super().begin(entry, takes_back)
+
+
+@pytest.mark.parametrize("pause", [0.3, 0.5, 0.7, 0.9, 1.1, 1.3])
+def test_a_save_while_what_the_editor_took_is_being_journalled_is_no_part_of_that(
+    tmp_path: Path, pause: float
+) -> None:
+    """The user types in the reloaded text and saves before that is entered (inflight seed 1810011442)."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("four", "FOUR"))
+        editor.looks_at_disk()
+        tick()
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(0.25)
+        assert "FOUR" in editor.text("a.txt"), "a case that shows nothing"
+        editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(pause)
+        tick()
+        assert editor.saves("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "four", "FOUR")]
+        assert len(bench.workspace.review.changes(ALL)) == 1, "nothing of the user's is listed apart"
+        await reject_all(bench)
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("one", "mine")
+        assert "mine" in path.read_text()
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=SlowJournal())
 
 
 @pytest.mark.parametrize("apart", [0.0, 4.0])

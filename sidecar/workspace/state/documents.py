@@ -304,7 +304,7 @@ class Tracked:
         else:
             self.on_disk(text, stat)
             self.hunks_then.forget()
-        self.edited, self.user_dirty = self.history.is_on_disk(number)
+        self.edited, self.user_dirty = self.history.is_on_disk(number, by_editor=by_editor)
         self.hunks_then.found(self.saved)
 
     def not_saved(self, text: Text) -> None:

@@ -169,10 +169,14 @@ class SaveHistory:
             return True
         return False
 
-    def is_on_disk(self, number: int) -> tuple[bool, bool]:
-        """The text with that number is on the disk. Whether the document was edited since, and whether by the user."""
+    def is_on_disk(self, number: int, *, by_editor: bool) -> tuple[bool, bool]:
+        """The text with that number is on the disk. Whether the document was edited since, and whether by the user. `by_editor`: that was a save; else one
+        of it, or of what came after it, was told only since the disk was read, and nobody has seen its bytes."""
         self._past.saved(number)
-        self._told = self._told_first = None
+        if by_editor or self._told is None or self._told < number:
+            self._told = self._told_first = None
+        elif self._told_first is not None and self._told_first < number:
+            self._told_first = self._told
         return number != self._past.newest, number < self._users
 
     def base(self, disk: str, known: str | None) -> str | None:
