@@ -404,14 +404,27 @@ class InFlight:
         newer = story.edits[story.matched_at :]
         if not newer or not (self._misplaces or disk.was_on_disk(normal(str(story.reached)))):
             return False
-        again = separate(story.reached, self.edits, newer, self._coordinates)
-        if again is None or again.is_undone:
+        if not self._is_on_top(story.reached, newer):
             return False
-        if not overwrites(story.reached, self.edits, newer, self._coordinates, meant=self.made_for):
-            return False  # undone by the user, and redone
         self._foreign = story.edits[: story.matched_at]
         story.before, story.edits[:] = story.reached, newer
         story.matched_at, story.reached = None, self.expected
+        return True
+
+    def _is_on_top(self, there: Text, newer: Sequence[Edit]) -> bool:
+        """Whether our edit is among `newer`, which followed on `there`, the expected text."""
+        again = separate(there, self.edits, newer, self._coordinates)
+        if again is None or again.is_undone:
+            return False
+        # else undone by the user, and redone
+        return overwrites(there, self.edits, newer, self._coordinates, meant=self.made_for)
+
+    def comes_late(self, there: Text, newer: Sequence[Edit]) -> bool:
+        """Whether the edit, which was noted without an answer because the document said the expected text, came only now: among `newer`, on top of
+        `there`. That is what it came to then."""
+        if not self._is_on_top(there, newer):
+            return False
+        self.story = Story(self.story.document, self.expected, there, newer)
         return True
 
 

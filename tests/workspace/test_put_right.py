@@ -39,6 +39,32 @@ async def sent(editor: FakeEditor, count: int) -> None:
     raise AssertionError([label for label, _ in editor.sent])
 
 
+@pytest.mark.parametrize("undoes", [True, False], ids=["undone by the user", "not undone"])
+def test_a_correction_that_comes_after_the_user_had_undone_it_themselves(
+    tmp_path: Path, undoes: bool
+) -> None:
+    """The document says what the correction is to lead to, and a minute passes without an answer; then it is made on top of that (inflight seed
+    1810009399)."""
+    habits = replace(WELL_BEHAVED, stale="misapplied", thinks=120.0)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("three", "A\nB\nC")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "new\n", at=0)
+        await asyncio.sleep(130)
+        refused(await write, Kind.OUTCOME_UNKNOWN)
+        assert "A\nB\nC\nthree" in editor.text("a.txt"), "a case that shows nothing"
+        if undoes:
+            editor.undoes("a.txt")
+            assert editor.text("a.txt") == "new\n" + BASE
+        await asyncio.sleep(115)
+        assert not undoes or "three" not in editor.text("a.txt"), "a case that shows nothing"
+        await asyncio.sleep(300)
+        assert editor.text("a.txt") == "new\n" + BASE
+
+    play_seen(tmp_path, habits, case)
+
+
 @pytest.mark.parametrize("habits", [LATE, EGLOT_117], ids=["late", "eglot"])
 @pytest.mark.parametrize("again", [1, 2, 3])
 def test_a_correction_that_comes_to_a_wrong_place_takes_nothing_with_it(

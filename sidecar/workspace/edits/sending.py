@@ -28,6 +28,7 @@ from sidecar.core.inflight import (
     made_untold,
 )
 from sidecar.core.misapplied import Separated
+from sidecar.core.overlay import Document
 from sidecar.core.text import Text
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone, Opens
@@ -40,6 +41,8 @@ RELOAD_SECONDS = 0.5
 """How long an editor gets to reload a changed file by itself."""
 _CORRECTIONS = 5
 """How often an edit at a wrong place is put right that newer typing keeps there."""
+_LATE_SECONDS = 600.0
+"""How long an answer is waited for when the document says what the edit was to lead to."""
 _MAX_UNSEEN = 8
 """The newest edits of unknown whereabouts that are remembered."""
 
@@ -289,7 +292,33 @@ class Sender:
         sent.tracked.settles(flight, sent.landing)
         if flight.is_unseen:
             self._unseen.append(sent)
+        if flight.phase is Phase.EXACT and not sent.request.answered.is_set():
+            self._tasks.start_soon(self._until_answered, sent)
         sent.settled.set()
+
+    async def _until_answered(self, sent: Sent) -> None:
+        """The document says what the edit was to lead to, and nothing was answered: perhaps somebody else's edit led there, as the user's undo of what this
+        one was to take out, and this one still comes. At a wrong place it goes then."""
+        tracked, newer = sent.tracked, list[Edit]()
+        there = tracked.document.snapshot()
+
+        def listen(document: Document, edit: Edit) -> None:
+            newer.append(edit)
+
+        tracked.document.listeners.append(listen)
+        try:
+            with anyio.move_on_after(_LATE_SECONDS):
+                await sent.request.answered.wait()
+                await anyio.sleep(MIRROR_SECONDS)
+            answer = sent.request.answer
+            while answer is not None and answer.applied and not tracked.closed:
+                if await tracked.rest(ANSWER_SECONDS):
+                    if sent.flight.comes_late(there, newer):
+                        self._misplaces = True
+                        await self.take_out(sent, "taken back", "an edit", tracked.name)
+                    break
+        finally:
+            tracked.document.listeners.remove(listen)
 
     # Documents that are closed and opened again
 
