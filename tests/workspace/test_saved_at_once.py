@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.journal.entry import Entry
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE
+from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
@@ -147,6 +147,38 @@ def test_a_save_while_what_the_editor_took_is_being_journalled_is_no_part_of_tha
         assert "mine" in path.read_text()
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=SlowJournal())
+
+
+@pytest.mark.parametrize("habits", [WELL_BEHAVED, NEOVIM_OURS], ids=["", "neovim"])
+@pytest.mark.parametrize("pause", [0.3, 0.6, 0.9, 2.0])
+def test_a_save_that_takes_its_time_over_what_an_agent_wrote_is_the_users(
+    tmp_path: Path, habits: Habits, pause: float
+) -> None:
+    """The user undoes at once, so that the document does not say any more what is found on the disk before the save is told (inflight seed
+    1810014263)."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.replaces("a.txt", "one", "mine")
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("one", "ONE"))
+        tick()
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(pause)
+        editor.overwrites("a.txt")
+        await asyncio.sleep(0.1)
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == BASE
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert path.read_text() == BASE.replace("one", "mine")
+        assert editor.text("a.txt") == BASE
+        assert not [new for _, _, new in listed(bench) if "mine" in new]
+        assert not [row for row in bench.workspace.review.changes(ALL) if "mine" in str(row["new"])]
+
+    play(tmp_path, replace(habits, save_takes=0.3), script, before=opened, after=after)
 
 
 @pytest.mark.parametrize("apart", [0.0, 4.0])

@@ -84,6 +84,11 @@ class OpenFiles:
         tracked.on_disk_is(number, on_disk.text or "", on_disk.stat, by_editor=True)
         return True
 
+    def had(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether the document said that since it was last known to be saved, also before somebody else wrote the file: a save may be on its way."""
+        text = on_disk.text
+        return text is not None and tracked.history.had(text, unended=self._editor.capabilities.keeps_lines)
+
     def explained(self, tracked: Tracked, on_disk: OnDisk) -> tuple[int, Explained] | None:
         if on_disk.text is None:
             return None

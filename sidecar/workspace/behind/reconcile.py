@@ -433,7 +433,7 @@ class Reconciler:
             return None
         explained = self._files.explained(tracked, on_disk)
         for _ in range(PEEKS):
-            if explained is None or not self._acts():
+            if not self._files.had(tracked, on_disk) or not self._acts():
                 break
             # A save may be seen before it is told
             self._taken_when_empty(tracked, on_disk.text or "")

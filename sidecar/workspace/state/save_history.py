@@ -117,9 +117,9 @@ class SaveHistory:
         """The newest edit, or one before it, was the user's."""
         self._users = self._past.newest
 
-    def had(self, text: str) -> bool:
-        """Whether the document said `text` (raw), now or at some time since it was last known to be saved."""
-        return self._past.find(normal(text)) is not None
+    def had(self, text: str, *, unended: bool = False) -> bool:
+        """Whether the document said `text` (raw), now or at some time since it was last known to be saved. `unended` as in `Past.find`."""
+        return self._past.find(normal(text), unended=unended) is not None
 
     def is_after_save(self, text: str) -> bool:
         """Whether the document came to say `text` (compared form) after the save that was told last, of which nobody has seen the bytes."""
