@@ -80,7 +80,17 @@ class Unsaved:
                 if written is not None:
                     tracked.taken_back = []
                     self._note_file(tracked, left)
-                    await self._reconciler.we_wrote(tracked, path, *written)
+                    await self._taken_anew(tracked, path, *written)
+
+    async def _taken_anew(self, tracked: Tracked, path: str, text: str, stat: Stat) -> None:
+        """The editor takes the file, which says `text`, and puts on top what is unsaved: the review goes on as if nothing had been edited."""
+        uri, before = tracked.document.uri, tracked.document.snapshot()
+        reviewed = self._state.ledgers.get(uri)
+        mark = None if reviewed is None else reviewed.ledger.mark()
+        await self._reconciler.we_wrote(tracked, path, text, stat)
+        now = self._state.documents.get(uri)
+        if reviewed is not None and mark is not None and reviewed.live and now is not None:
+            self._state.ledgers.back_at(reviewed, mark, before, now.document.snapshot())
 
     def _note_file(self, tracked: Tracked, taken_back: list[TakenBack]) -> None:
         """What is under review in what the file says: it counts once the document is closed without a save."""
