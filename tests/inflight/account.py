@@ -108,12 +108,13 @@ class Account:
         self.file(name).writes.append(write)
         return write
 
-    def missing(self, name: str, text: str | None) -> set[str]:
-        """Tokens of the user's that should be in the text and are not."""
+    def missing(self, name: str, text: str | None, *, answered: bool = False) -> set[str]:
+        """Tokens of the user's that should be in the text and are not. `answered`: writes without an answer yet may remove nothing: it may be that they
+        are refused."""
         file = self.file(name)
         excused = file.taken_by_user | file.taken_by_others
         for write in file.writes:
-            if write.answer != "refused":
+            if write.answer != "refused" and not (answered and write.answer == "open"):
                 excused |= write.removes
         lost = file.required - excused - tokens(text)
         for piece in file.typed_on if lost else ():  # what the user's own typing tore apart is not lost

@@ -205,7 +205,7 @@ class Scene:
                 gone = tokens(buffer.text)
                 if buffer.dirty and self.account.is_awaited(name):
                     # what an edit of ours took away is not put right yet, and goes with the rest
-                    gone |= self.account.missing(name, buffer.text)
+                    gone |= self.account.missing(name, buffer.text, answered=True)
                 self.account.user(name, gone, tokens(self.disk.text(self.path(name))))
 
         model.close = closing

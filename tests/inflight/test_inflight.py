@@ -58,6 +58,12 @@ def test_what_was_found_is_not_there_any_more(seed: int) -> None:
     assert not report.problems, report
 
 
+def test_what_the_user_throws_away_is_not_lost() -> None:
+    """An edit had torn it, its agent had no answer yet, and the user closed the file without saving it."""
+    report = play(1810019092)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""
