@@ -177,19 +177,14 @@ class Workspace:
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
         creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
         self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
-        self._unsaved = Unsaved(self.state, editor, self._reconciler, self._sender, journal, tasks)
-        self._prompting = Prompting(
-            self.state, editor, self._consent, buffers, self._reconciler, tasks, self._unsaved
-        )
+        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler, tasks)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit, self._disk_watch.noted)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end, self._note_commits]
         self._turns.ended.append(self._prompting.turn_ended)
-        rejecter = Rejecter(
-            self.state, editor, self._sender, buffers, self._reconciler, journal, door, self._unsaved
-        )
+        rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
             self.state,
             editor,
@@ -215,9 +210,8 @@ class Workspace:
             self._prompting.disk_readers.turn_ended,
             self._quiet.turn_ended,
         ]
-        self.applier = Applier(
-            self.state, editor, buffers, self._reconciler, journal, audit, door, keeper, self._unsaved
-        )
+        self._unsaved = Unsaved(self.state, self._reconciler, self._sender, journal, tasks)
+        self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door, keeper)
 
     # The editor's side
 

@@ -233,29 +233,3 @@ def typed_over_a_reload(window: Window, unsaved: str, keys: str) -> str:
         otherwise=lambda: str(window.text(file)),
     )
     return window.text(file) or ""
-
-
-@pytest.mark.parametrize("active", [True, False])
-def test_what_is_rejected_beside_unsaved_text_is_out_of_the_file_when_an_agent_works(
-    window: Window, active: bool
-) -> None:
-    """And what is unsaved stays unsaved, is saved without a question, and is undone step by step."""
-    window.configure({"acpSidecar.notify": False})
-    file = window.file("a.txt", DISK)
-    window.open(file)
-    window.prompt(scripted.steps(scripted.read(file), scripted.write(file, NEWER)))
-    assert file.read_text() == NEWER
-    window.type("mine ")
-    window.command("sidecar.reject", {"all": True})
-    window.until_text(file, TYPED)
-    assert file.read_text() == NEWER
-    if not active:
-        window.open(window.file("other.txt", "other\n"))
-    window.prompt(scripted.steps())
-    assert file.read_text() == DISK
-    window.open(file)
-    window.until_text(file, TYPED)
-    window.until_dirty(file, True)
-    window.save()
-    window.until_disk(file, TYPED)
-    assert window.notifications() == []

@@ -56,7 +56,7 @@ def test_it_is_closed_without_a_save(tmp_path: Path, name: str) -> None:
         assert file.read_text() == "one\ntwo\nthree\nfour\nFIVE\n"
         assert texts(bench) == [("five", "FIVE")]
 
-    play(tmp_path, EDITORS[name], case, custom=False)
+    play(tmp_path, EDITORS[name], case)
 
 
 def test_what_the_user_brought_back_by_an_undo_stays(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_the_user_brought_back_by_an_undo_stays(tmp_path: Path) -> None:
         await told()
         assert (tmp_path / "a.txt").read_text() == "one\nTWO\nthree\nfour\nfive\n"
 
-    play(tmp_path, VSCODE, case, custom=False)
+    play(tmp_path, VSCODE, case)
 
 
 def test_what_was_put_back_by_hand_and_saved_since_stays(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_somebody_else_has_written_the_file_meanwhile(tmp_path: Path, elsewhere:
         wanted = "one\ntwo\nthree\nfour!\nFIVE\n" if elsewhere else theirs
         assert (tmp_path / "a.txt").read_text() == wanted
 
-    play(tmp_path, VSCODE, case, custom=False)
+    play(tmp_path, VSCODE, case)
 
 
 def test_beside_unsaved_text_in_the_next_line(tmp_path: Path) -> None:
@@ -183,8 +183,7 @@ class Telling(MemoryJournal):
         return found
 
 
-@pytest.mark.parametrize("custom", [True, False], ids=["ours", "without ours"])
-def test_what_an_agent_wrote_there_meanwhile_is_listed(tmp_path: Path, custom: bool) -> None:
+def test_what_an_agent_wrote_there_meanwhile_is_listed(tmp_path: Path) -> None:
     """Into the very line that the user had changed. Neovim opens the document anew with what the file says, and once more when that is put right."""
     file = tmp_path / "a.txt"
     file.write_text(TEXT)
@@ -195,12 +194,10 @@ def test_what_an_agent_wrote_there_meanwhile_is_listed(tmp_path: Path, custom: b
         await bench.workspace.review.reject(ALL)
         editor.replaces("a.txt", "two", "my own")
         await told()
-        there = "zero\n" + file.read_text()
-        assert there == "zero\n" + (TEXT if custom else AGENTS)
-        file.write_text(there)  # by some program
+        file.write_text("zero\n" + AGENTS)  # by some program
         await bench.read("a.txt")
         turn.says("edit", "a.txt")
-        turn.puts("a.txt", there.replace("two" if custom else "TWO", "NEW"))
+        turn.puts("a.txt", "zero\n" + AGENTS.replace("TWO", "NEW"))
         await told()
         turn.says("edit", "a.txt", status="completed")
         said = "zero\nmine one\nmy own\nthree\nfour\nfive\n"
@@ -216,7 +213,7 @@ def test_what_an_agent_wrote_there_meanwhile_is_listed(tmp_path: Path, custom: b
         await bench.workspace.review.reject(ALL)
         assert editor.text("a.txt") == "zero\n" + TEXT
 
-    play_turn(tmp_path, NEOVIM, script, after=after, journal=Telling(), custom=custom)
+    play_turn(tmp_path, NEOVIM, script, after=after, journal=Telling())
 
 
 def test_no_file_is_left_to_be_put_right(tmp_path: Path) -> None:
@@ -253,62 +250,3 @@ def test_it_is_listed_again_where_the_file_could_not_be_put_right(tmp_path: Path
         assert [(row["oldText"], row["newText"]) for row in rows] == [("two", "TWO"), ("five", "FIVE")]
 
     play(tmp_path, VSCODE, case, journal=Full())
-
-
-TAKE_EDITS = [name for name, habits in EDITORS.items() if not habits.refuses]
-
-
-def is_taken_back_everywhere(bench: Bench, editor: FakeEditor) -> None:
-    """In the file, too, and the user can save the rest over it without being asked."""
-    file = bench.folder / "a.txt"
-    assert file.read_text() == "one\ntwo\nthree\nfour\nFIVE\n"
-    assert editor.text("a.txt") == "mine one\ntwo\nthree\nfour\nFIVE\n"
-    assert texts(bench) == [("five", "FIVE")]
-
-
-@pytest.mark.parametrize("name", TAKE_EDITS)
-@pytest.mark.parametrize("end", ["saved", "closed"])
-def test_an_agent_that_works_does_not_find_it_in_the_file(tmp_path: Path, name: str, end: str) -> None:
-    async def script(turn: Turn, editor: FakeEditor) -> None:
-        bench = turn.bench
-        await begun(bench, editor)
-        first, _ = bench.workspace.review.changes(ALL)
-        assert not (await bench.workspace.review.reject(only(first))).impossible
-        await told()
-        is_taken_back_everywhere(bench, editor)
-
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        if end == "saved":
-            assert editor.saves("a.txt")
-        else:
-            editor.closes("a.txt")
-        await told()
-        mine = "mine " if end == "saved" else ""
-        assert (tmp_path / "a.txt").read_text() == f"{mine}one\ntwo\nthree\nfour\nFIVE\n"
-        assert texts(bench) == [("five", "FIVE")]
-        if end == "saved":  # some editors do not tell what they open for that
-            assert not (await bench.workspace.review.reject(ALL)).impossible
-            await told()
-            assert (tmp_path / "a.txt").read_text() == f"{mine}{TEXT}"
-
-    (tmp_path / "a.txt").write_text(TEXT)
-    play_turn(tmp_path, EDITORS[name], script, after=after)
-
-
-@pytest.mark.parametrize("name", TAKE_EDITS)
-def test_an_agent_that_is_asked_does_not_find_it_in_the_file(tmp_path: Path, name: str) -> None:
-    async def before(bench: Bench, editor: FakeEditor) -> None:
-        await begun(bench, editor)
-        first, _ = bench.workspace.review.changes(ALL)
-        assert not (await bench.workspace.review.reject(only(first))).impossible
-        await told()
-
-    async def script(turn: Turn, editor: FakeEditor) -> None:
-        is_taken_back_everywhere(turn.bench, editor)
-
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert editor.saves("a.txt")
-        assert texts(bench) == [("five", "FIVE")]
-
-    (tmp_path / "a.txt").write_text(TEXT)
-    play_turn(tmp_path, EDITORS[name], script, before=before, after=after)

@@ -288,17 +288,6 @@ class Reconciler:
                 reload_waited_for = stat  # one wait is enough for each of the file's texts
         return True
 
-    async def we_wrote(self, tracked: Tracked, path: str, text: str, stat: Stat) -> None:
-        """We have put `text` (raw) into its file for the user, who has it in the document already. The editor takes it from there, with what is unsaved on
-        top: it would not save over a file that it has not read. `tracked.looking` is held."""
-        before, on_disk = str(tracked.saved), await self._files.peek(tracked, path)
-        if on_disk is None or on_disk.text is None or on_disk.stat != stat:
-            tracked.not_yet(normal(text))  # somebody has written it since
-            return
-        tracked.on_disk(on_disk.text, on_disk.stat)
-        now = Normal(str(tracked.document.snapshot()))
-        await self._from_disk.take(tracked, before, now, on_disk, ChangeSet(len(now.raw)))
-
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
         return None if path is None else self._storage.stat(path)

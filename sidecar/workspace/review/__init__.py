@@ -11,5 +11,5 @@ resolving.py     Resolver: carries out what the user decided about a conflict: `
 review.py        Review: lists, keeps and rejects agents' changes that nobody has reviewed, and takes back turns
 taking_back.py   TakingBack: a rejection of many files under way, which the user sees and may stop
 units.py         units: which files are taken back together, wholly or not at all
-unsaved.py       Unsaved: what was taken back in a document and not saved is made in its file, before an agent reads that or when the document is closed
+unsaved.py       Unsaved: what was taken back in a document and not saved is made in its file when the document is closed
 """

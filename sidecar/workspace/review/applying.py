@@ -30,7 +30,6 @@ from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
-from sidecar.workspace.review.unsaved import Unsaved
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.queues import Ticket
@@ -86,10 +85,8 @@ class Applier:
         audit: Audit,
         door: Door,
         keeper: Keeper,
-        unsaved: Unsaved,
     ) -> None:
         self._keeper = keeper
-        self._unsaved = unsaved
         self._state = state
         self._editor = editor
         self._buffers = buffers
@@ -193,7 +190,7 @@ class Applier:
                     await self._keeper.as_told(reviewed)
                 saved = await self._buffers.settle(tracked, was_user_dirty)
                 if not saved.saved and revert.made is not None:
-                    await self._unsaved.taken_back(tracked, revert.made)
+                    tracked.takes_back(revert.made)
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
                 return ApplyResult(

@@ -26,7 +26,6 @@ from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
-from sidecar.workspace.review.unsaved import Unsaved
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
@@ -54,7 +53,6 @@ class Rejecter:
         reconciler: Reconciler,
         journal: Journal,
         door: Door,
-        unsaved: Unsaved,
     ) -> None:
         self._state = state
         self._editor = editor
@@ -63,7 +61,6 @@ class Rejecter:
         self._reconciler = reconciler
         self._journal = journal
         self._door = door
-        self._unsaved = unsaved
         self._on_disk = OnDisk(state, journal)
         self._few = anyio.CapacityLimiter(AT_ONCE)
         self._editing = anyio.CapacityLimiter(1)
@@ -225,7 +222,7 @@ class Rejecter:
                 emptied = intent.emptied(result.tracked)
                 saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
                 if not saved.saved and not emptied:
-                    await self._unsaved.taken_back(tracked, intent.made())
+                    tracked.takes_back(intent.made())
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
                 return Rejected(

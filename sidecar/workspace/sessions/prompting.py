@@ -34,7 +34,6 @@ from sidecar.workspace.ports.prompt_context import (
     shown,
     whole_block,
 )
-from sidecar.workspace.review.unsaved import Unsaved
 from sidecar.workspace.sessions.afterwards import Afterwards
 from sidecar.workspace.sessions.disk_readers import DiskReaders
 from sidecar.workspace.state.documents import Tracked
@@ -63,7 +62,6 @@ class Prompting:
         buffers: BufferWriter,
         reconciler: Reconciler,
         tasks: Background,
-        unsaved: Unsaved,
     ) -> None:
         self._state = state
         self._editor = editor
@@ -71,7 +69,6 @@ class Prompting:
         self._buffers = buffers
         self._reconciler = reconciler
         self._tasks = tasks
-        self._rejected = unsaved
         self._afterwards = Afterwards(state, consent, reconciler)
         self.disk_readers = DiskReaders(self._open_documents, self._about_to_be_read)
 
@@ -92,7 +89,6 @@ class Prompting:
             files = [t for t in unsaved if to_path(t.document.uri) is not None]
             saved = await self._saved(session, files, "users")
             unsaved = [t for t in unsaved if t not in saved]
-        await self._rejected.before_a_prompt()
         embedded = session.opened is not None and session.opened.embedded_context
         return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
 
