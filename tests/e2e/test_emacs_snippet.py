@@ -30,7 +30,8 @@ def ready(emacs: Emacs, probe: Probe, file: Path) -> Emacs:
 
 def test_announces_what_it_handles(ready: Emacs, probe: Probe) -> None:
     options = probe.seen("initialize")[0]["params"]["initializationOptions"]
-    assert options == {"client": {"save": True, "open": True, "reload": True}, "defaultAgent": "x"}
+    client = {"name": "eglot", "save": True, "open": True, "reload": True}
+    assert options == {"client": client, "defaultAgent": "x"}
     eventually(
         lambda: "Connected!" in ready.messages(), "eglot has finished connecting", otherwise=ready.messages
     )

@@ -268,6 +268,20 @@ async def test_a_fork_through_every_layer(tmp_path: Path, folder: Path) -> None:
     assert asked == ["s1", "s1"]
 
 
+def joined(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pieces of one text that came after one another: how many it is told in depends on when they came."""
+    found: list[dict[str, Any]] = []
+    for update in updates:
+        last = found[-1] if found else {}
+        rest = {key: value for key, value in update.items() if key != "content"}
+        if "chunk" in update["sessionUpdate"] and rest == {k: v for k, v in last.items() if k != "content"}:
+            text = last["content"]["text"] + update["content"]["text"]
+            found[-1] = {**update, "content": {"type": "text", "text": text}}
+        else:
+            found.append(update)
+    return found
+
+
 async def test_compaction_notices_names_and_sub_agents_are_told_and_recorded(
     tmp_path: Path, folder: Path
 ) -> None:
@@ -296,7 +310,8 @@ async def test_compaction_notices_names_and_sub_agents_are_told_and_recorded(
         session = (await editor.prompt("go"))["sessionId"]
         entries = (await editor.execute("sidecar.transcript", session))["entries"]
         live = [params["update"] for params in editor.told if params["sessionId"] == session]
-        for updates in (live, [entry["update"] for entry in entries if entry["type"] == "update"]):
+        for told in (live, [entry["update"] for entry in entries if entry["type"] == "update"]):
+            updates = joined(told)
             assert [update["sessionUpdate"] for update in updates] == [
                 "tool_call", "tool_call", "agent_message_chunk", "agent_message_chunk", "notice",
                 "compaction_update", "compaction_summary_chunk", "compaction_update",
