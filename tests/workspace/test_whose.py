@@ -448,3 +448,22 @@ def test_what_a_call_says_it_began_with_is_not_its_own(
             editor.closes("a.txt")
 
     play(tmp_path, VSCODE, script, before=begins, after=after)
+
+
+def test_calls_that_say_they_began_with_what_each_other_made(tmp_path: Path) -> None:
+    """However they go round, each text is asked about once."""
+    first, second, third = (f"{'x' * 40}{i}\n" + BASE for i in range(3))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for call, old, new in (("c1", second, third), ("c2", first, second), ("c3", third, first)):
+            diff = [{"type": "diff", "path": turn.bench.path("a.txt"), "oldText": old, "newText": new}]
+            turn.says("edit", "a.txt", call=call, content=diff)
+        turn.puts("a.txt", third)
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == third
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)

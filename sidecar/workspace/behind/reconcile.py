@@ -127,11 +127,11 @@ class Reconciler:
             if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
                 return
             if path is not None and on_disk.text is not None:
-                says = is_newest and not is_old
-                said, at = (
-                    (on_disk.text, changed_at(on_disk.stat)) if says else (opened, tracked.history.opened_at)
-                )
-                await self._behind.opened(tracked, path, said, at, is_gone=is_old)
+                if is_newest and not is_old:
+                    await self._behind.opened(tracked, path, on_disk.text, changed_at(on_disk.stat))
+                else:
+                    at = tracked.history.opened_at
+                    await self._behind.opened(tracked, path, opened, at, is_gone=is_old)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()

@@ -60,10 +60,12 @@ class Whose:
         start: Known | None,
         *,
         was_removed: bool = False,
+        is_told: bool = False,
     ) -> list[Part]:
         """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
 
-        `start`: what the file said when the turn began, where that is known, and counts; `was_removed`: by an agent, which is under review."""
+        `start`: what the file said when the turn began, where that is known, and counts; `was_removed`: by an agent, which is under review. `is_told`: a call
+        says that `after` is what it began with. What others say of that is not asked: they may go round."""
         if not self._evidence.is_acting():
             return []
         if start is not None and start.text == after:
@@ -83,8 +85,10 @@ class Whose:
             if text == after:
                 return found
         if whose is not None:
-            began = self._began_with(whose[0], uri, before, after)
-            first = [] if began is None else await self.parts(uri, path, before, began, at, start)
+            began = None if is_told else self._began_with(whose[0], uri, before, after)
+            first = (
+                [] if began is None else await self.parts(uri, path, before, began, at, start, is_told=True)
+            )
             return [*first, Part(after, *whose)]
         if self._evidence.during(path) is not None:
             return [*found, Part(after, None)]
