@@ -49,6 +49,8 @@ LONG_SECONDS = 60.0
 """Limit for a command whose answer is taken in parts: whoever takes them may be slow."""
 
 
+_COMMIT_FILES = ("HEAD", "logs/HEAD", "index", "packed-refs", "reftable/tables.list")
+"""What git may write for a commit, beside the branch's own file. These come before that, so they do not say that the commit is there."""
 _AT_ONCE = 200
 """File names on one command line."""
 
@@ -131,6 +133,16 @@ def commit(folder: str) -> Commit | None:
     git_dir, _, found = rest.rpartition(b"\n")
     found = found.decode("ascii", "replace")
     return Commit(found, os.fsdecode(git_dir), os.fsdecode(prefix)) if git_dir and _is_id(found) else None
+
+
+def commit_files(folder: str) -> list[str]:
+    """The files of which one changes last with every commit, whether it is made on this branch or another is checked out. Not all of them exist.
+    Empty: there is no repository, or no git.
+    """
+    branch = (ask(folder, "rev-parse", "--symbolic-full-name", "HEAD") or b"").rstrip(b"\n")
+    names = [*_COMMIT_FILES, *([os.fsdecode(branch)] if branch else [])]
+    found = ask(folder, "rev-parse", *(word for name in names for word in ("--git-path", name)))
+    return [os.path.join(folder, os.fsdecode(path)) for path in (found or b"").split(b"\n") if path]
 
 
 def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:

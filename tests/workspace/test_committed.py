@@ -92,6 +92,43 @@ async def test_the_editors_watcher_tells_of_it(repository: Path) -> None:
         assert bench.workspace.review.changes(ALL) == []
 
 
+@pytest.mark.parametrize("kind", ["branch", "worktree", "packed", "detached"])
+async def test_the_look_that_comes_in_the_middle_of_a_commit(
+    repository: Path, tmp_path: Path, kind: str
+) -> None:
+    """git writes the index and the log first, and then where the branch is. A watcher tells of the first."""
+    if kind == "worktree":
+        git(repository, "worktree", "add", "--quiet", str(tmp_path / "other"))
+        repository = tmp_path / "other"
+    elif kind == "packed":
+        git(repository, "pack-refs", "--all")
+    elif kind == "detached":
+        git(repository, "checkout", "--quiet", "--detach")
+    async with a_workspace(repository, QuietEditor()) as bench:
+        await agent_wrote(bench, a=FIRST)
+        git(repository, "add", "--all")
+        tree, was = git(repository, "write-tree"), git(repository, "rev-parse", "HEAD")
+        made = git(repository, "commit-tree", "-p", was, "-m", "more", tree)
+        log = repository / git(repository, "rev-parse", "--git-path", "logs/HEAD")
+        log.write_text(f"{log.read_text()}{was} {made} n <n@localhost> 1700000000 +0000\tcommit: more\n")
+        assert await listed(bench) == [("a.txt", "first")]
+        name = "HEAD" if kind == "detached" else git(repository, "symbolic-ref", "HEAD")
+        (repository / git(repository, "rev-parse", "--git-path", name)).write_text(f"{made}\n")
+        assert git(repository, "rev-parse", "HEAD") == made
+        assert await listed(bench) == []
+
+
+async def test_a_commit_is_seen_though_git_could_not_say_it_before(repository: Path) -> None:
+    async with a_workspace(repository, QuietEditor()) as bench:
+        await agent_wrote(bench, a=FIRST)
+        head = repository / ".git" / "HEAD"
+        head.rename(repository / "HEAD")
+        assert await listed(bench) == [("a.txt", "first")]
+        (repository / "HEAD").rename(head)
+        commits(repository)
+        assert await listed(bench) == []
+
+
 @pytest.mark.parametrize("seen", [True, False])
 async def test_what_an_agent_commits_stays_under_review(repository: Path, seen: bool) -> None:
     """Whether or not anybody looked before its turn was over; and also after the user's next commit."""

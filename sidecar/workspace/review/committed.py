@@ -25,16 +25,14 @@ from sidecar.workspace.state.state import State
 
 Keep = Callable[[Iterable[str]], None]
 """Takes changes out of review, by their ids."""
-_SIGNS = ("HEAD", "logs/HEAD", "index")
-"""Files of a repository of which one changes with every commit."""
 
 
 @dataclass(slots=True)
 class _Repository:
-    git_dir: str
     commit: str
-    signs: tuple[tuple[int, int] | None, ...]
-    """When its files had changed as this was noted, in nanoseconds, and their sizes in bytes."""
+    signs: dict[str, tuple[int, int] | None]
+    """Of the files that change with a commit: when they had changed as this was noted, in nanoseconds, and their sizes in bytes. Empty: what is here
+    is looked at again in any case."""
 
 
 class Committed:
@@ -62,11 +60,15 @@ class Committed:
             for top in tops:
                 before = self._known.get(top)
                 now = await anyio.to_thread.run_sync(_noted, top, before)
+                is_reviewed = is_users and not self._at_work()
                 if now is None:
-                    self._known.pop(top, None)
+                    if (
+                        not is_reviewed
+                    ):  # what was committed until now would pass for the user's the next time
+                        self._known.pop(top, None)
                     continue
                 self._known[top] = now
-                if before is not None and before.commit != now.commit and is_users and not self._at_work():
+                if before is not None and before.commit != now.commit and is_reviewed:
                     await self._keep_committed(top, before.commit, now.commit)
             self._known = {top: known for top, known in self._known.items() if top in tops}
 
@@ -140,21 +142,19 @@ def _tops(paths: Sequence[str]) -> list[str]:
 
 
 def _noted(top: str, before: _Repository | None) -> _Repository | None:
-    """Any thread. What is noted first is as old as what follows: a commit between the two is seen the next time."""
-    if before is not None:
-        signs = _signs(before.git_dir)
-        if signs == before.signs:
-            return before
+    """Any thread. The signs are as old as the commit, or older: a commit between the two is seen the next time."""
+    if before is not None and before.signs and _signs(before.signs) == before.signs:
+        return before
+    files = git_head.commit_files(top)
+    signs = _signs(files)
     commit = git_head.commit(top)
     if commit is None:
         return None
-    signs = _signs(commit.git_dir)
-    again = git_head.commit(top)
-    return None if again is None else _Repository(again.git_dir, again.id, signs)
+    return _Repository(commit.id, signs if git_head.commit_files(top) == files else {})
 
 
-def _signs(git_dir: str) -> tuple[tuple[int, int] | None, ...]:
-    return tuple(_sign(os.path.join(git_dir, name)) for name in _SIGNS)
+def _signs(files: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+    return {path: _sign(path) for path in files}
 
 
 def _sign(path: str) -> tuple[int, int] | None:
