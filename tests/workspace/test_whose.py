@@ -450,6 +450,40 @@ def test_what_a_call_says_it_began_with_is_not_its_own(
     play(tmp_path, VSCODE, script, before=begins, after=after)
 
 
+@pytest.mark.parametrize("found", [True, False], ids=["found before", "not found"])
+@pytest.mark.parametrize("earlier", ["none", "just now", "a while ago"])
+def test_what_a_call_began_with_may_have_been_found_there_before(
+    tmp_path: Path, earlier: str, found: bool
+) -> None:
+    """Another call came between a program's write and the agent's, and had the sidecar look at the file (hands, Helix, seed 630005)."""
+    first = BASE if earlier == "none" else BASE.replace("two\n", "two, the agent's\n")
+    theirs = "a program's\n" + first
+    text = theirs.replace("four\n", "four, the agent's\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        def edits(call: str, old: str, new: str) -> None:
+            diff = [{"type": "diff", "path": turn.bench.path("a.txt"), "oldText": old, "newText": new}]
+            turn.puts("a.txt", new)
+            turn.says("edit", "a.txt", call=call, content=diff)
+            turn.says("edit", "a.txt", call=call, status="completed")
+
+        if earlier != "none":
+            edits("first", BASE, first)
+        await asyncio.sleep(3 if earlier == "a while ago" else 0)
+        tick()
+        turn.puts("a.txt", theirs)
+        if found:
+            turn.says("read", "b.txt", call="reads")
+        edits("last", theirs, text)
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == "a program's\n" + BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 def test_calls_that_say_they_began_with_what_each_other_made(tmp_path: Path) -> None:
     """However they go round, each text is asked about once."""
     first, second, third = (f"{'x' * 40}{i}\n" + BASE for i in range(3))

@@ -101,10 +101,12 @@ class Whose:
     def _began_with(
         self, session: Session, uri: DocumentUri, before: str | None, after: str | None
     ) -> str | None:
-        """From what, by what they say, the session's calls made `after`, where that is no text that the file is known to have held (it had read that
-        earlier) and is nearer to it than `before`; all in the compared form."""
+        """From what, by what they say, the session's calls made `after`, where that is no text that the file is known to have held before `before` (it
+        had read that earlier) and is nearer to it than `before`; all in the compared form."""
         began = None if after is None else self._evidence.made_from(session, uri, after)
-        if began is None or after is None or before is None or self._disk.knows(uri, began):
+        if began is None or after is None or before is None:
+            return None
+        if self._disk.knows(uri, began) and not self._disk.came_after(uri, began, before):
             return None
         return began if _apart(began, after) < _apart(before, after) else None
 
