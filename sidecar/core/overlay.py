@@ -10,6 +10,7 @@ as long to create.
 |----------------------------------------------------|---------------------------------------------------------------|
 | open                                               | the text is as told                                           |
 | open again                                         | the same, tolerated: eglot does it to hidden buffers          |
+| change, version as before, with nothing in it      | tolerated: Neovim 0.7 does it when a request meets its timer  |
 | change, version as before or lower, ranges         | desynchronised: something was lost or came twice              |
 | change, version as before or lower, whole text     | believed: a new incarnation                                   |
 | change, version higher by more than one            | legal (LSP 3.17, TextDocumentItem.version)                    |
@@ -199,6 +200,8 @@ class Overlay:
             document = self._new(modification)
             odd = _BEFORE_OPEN
         elif version is not None and document.desynchronised is None:
+            if version == document.version and not changes:
+                return Applied(document, note="told again, with nothing in it")
             if version <= document.version:
                 odd = f"version {version} after {document.version}"
             elif self.in_any_order and version > document.version + 1:

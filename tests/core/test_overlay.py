@@ -69,6 +69,15 @@ NOWHERE = ContentChange(Range(Position(-1, -1), Position(-1, -1)), "")
         ([opened("abc", 5), changed(3, at("0:1", "X"))], "abc", 3, "version 3 after 5", "version 3 after 5"),
         ([opened("abc", 5), changed(5, at("0:1", "X"))], "abc", 5, "version 5 after 5", "version 5 after 5"),
         (
+            [opened("abc", 5), changed(6, at("0:1", "X")), changed(6)],
+            "aXbc",
+            6,
+            None,
+            "told again, with nothing in it",
+        ),
+        ([opened("abc", 5), changed(5), changed(6, at("0:1", "X"))], "aXbc", 6, None, None),
+        ([opened("abc", 5), changed(4)], "abc", 4, "version 4 after 5", "version 4 after 5"),
+        (
             [opened("abc", 5), changed(3, whole("x"))],
             "x",
             3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 
 import pytest
 
@@ -49,10 +50,13 @@ def editor(request: pytest.FixtureRequest) -> str:
 def pair(editor: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Stand, Stand]]:
     name, make = PAIRS[editor]
     habits = EDITORS[editor]
+    at_other_times = replace(
+        habits, tells_twice=False
+    )  # the real one does it when its timer has just run out
     real, fake = tmp_path_factory.mktemp("r"), tmp_path_factory.mktemp("f")
     with (
         Neovim(tools.require(name), real / "nvim") as nvim,
-        stands.fake(habits, fake, ours="ours" in editor) as imitation,
+        stands.fake(at_other_times, fake, ours="ours" in editor) as imitation,
     ):
         yield make(nvim, Probe(real), real, habits), imitation
 

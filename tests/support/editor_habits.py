@@ -50,6 +50,10 @@ class Habits:
     """An edit that changes nothing is reported as a change (Neovim, eglot, Helix). VS Code says `true` and never
     reports it.
     """
+    tells_twice: bool = False
+    """What a request has it report early is reported once more, under the same version and with nothing in it (Neovim 0.7, where the
+    timer had just run out).
+    """
 
     # How applyEdit is handled
 
@@ -208,7 +212,7 @@ NEOVIM = Habits(
     undo_reopens=True,
     top_told_later=0.02,
 )
-NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")
+NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder", tells_twice=True)
 NEOVIM_OURS = replace(
     NEOVIM,
     stale="false",

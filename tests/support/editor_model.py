@@ -116,6 +116,8 @@ class FakeModel(EditorModel):
             if self.habits.full_text:
                 changes = [ContentChange(None, None, buffer.text)]
             self.emit(Changed(one, buffer.version, tuple(changes)))
+            if self.habits.tells_twice and uri is None:
+                self.emit(Changed(one, buffer.version, ()))
             late = self._unannounced.pop(one, None)
             if late is not None:
                 self.emit(late)
