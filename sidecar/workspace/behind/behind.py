@@ -56,6 +56,7 @@ from sidecar.workspace.state.acts import changed_at, is_before, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import OnDisk
 
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may take until a change on the disk is entered beside it."""
@@ -271,6 +272,19 @@ class Behind:
         if begun is None:
             return None
         return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told)
+
+    def written_before(
+        self, tracked: Tracked, before: str | None, on_disk: OnDisk, writes: int
+    ) -> Seen | None:
+        """A change that `seen` is not needed for, from `before` (compared form), is about to be brought in. Agents may have written in the document
+        since, when that had had `writes` of theirs: their work is under review, and must still be after it."""
+        if tracked.agents_edits == writes or before is None or on_disk.text is None:
+            return None
+        review = self._entering.review(tracked.document.uri, str(tracked.document.snapshot()))
+        legs, file = [Leg(on_disk.text, changed_at(on_disk.stat))], tracked.hunks_then.file
+        seen = Seen(legs, before, before, review, None, writes, tracked.saves, file=file)
+        self.brings_in(tracked, seen)
+        return seen
 
     def comes_after(self, tracked: Tracked, seen: Seen) -> None:
         """The change is about to be brought into what the document says now: what agents wrote there since it was seen comes before it."""

@@ -312,7 +312,7 @@ class Reconciler:
         start = await self._start(tracked, path, on_disk, explained)
         if start is None:
             return
-        written_over = start.written_over
+        written_over, writes = start.written_over, tracked.agents_edits
         async with self._behind.one_at_a_time(tracked):
             seen = await self._behind.seen(
                 tracked,
@@ -335,6 +335,13 @@ class Reconciler:
             base = seen.taken
         elif start.was_gone:
             base = tracked.before_it_is_back(base)
+
+        def about_to() -> None:
+            nonlocal seen
+            seen = seen or self._behind.written_before(tracked, base, on_disk, writes)
+            if seen is not None:
+                self._behind.comes_after(tracked, seen)
+
         is_save = False
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
@@ -349,7 +356,7 @@ class Reconciler:
                     on_disk,
                     reload_seconds,
                     written_over,
-                    lambda: self._comes_after(tracked, seen),
+                    about_to,
                 )
                 is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen.saves)
                 if tracked.stat is None:  # the next look begins where this one did
@@ -459,10 +466,6 @@ class Reconciler:
         if not self._editor.capabilities.reopens or tracked.closed:
             return False
         return tracked.saves > saves or await tracked.history.until_told(RELOAD_SECONDS)
-
-    def _comes_after(self, tracked: Tracked, seen: Seen | None) -> None:
-        if seen is not None:
-            self._behind.comes_after(tracked, seen)
 
     def _told_apart(
         self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
