@@ -31,6 +31,7 @@ from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, witho
 from sidecar.core.left import Left
 from sidecar.core.moving import Moving
 from sidecar.core.places import Places
+from sidecar.core.respelled import respelled
 from sidecar.core.rope import Rope
 from sidecar.core.sharing import one_behind_the_other
 from sidecar.core.text import Text
@@ -472,6 +473,11 @@ class Ledger:
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
         """The document now has another text, with these hunks. What was kept of them meanwhile stays kept."""
         self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
+
+    def respelled(self, before: Text, after: Text) -> None:
+        """The document now says the same with other line ends."""
+        self.hunks = _effective(respelled(self.hunks, str(before), after))
+        self._left = Left()
 
     def _is_kept(self, hunk: Hunk) -> bool:
         """Whether the work of any of its authors was kept."""
