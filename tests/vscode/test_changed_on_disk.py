@@ -143,6 +143,100 @@ def test_a_clean_document_is_the_editors_to_reload(window: Window) -> None:
     window.until_dirty(file, False)
 
 
+OTHER = "1\n2\n3\n4\n5\n6\n7\n8\n"
+AGENTS = OTHER.replace("4", "agent 4")
+OTHER_NEWER = f"{OTHER}9\n"
+
+
+@pytest.fixture
+def another(window: Window, dirty: Path) -> Path:
+    """Has unsaved text of the user's and an agent's. It is in the first tab and not active; its file is newer, as that of `dirty` is."""
+    other = window.file("b.txt", OTHER)
+    window.open(other)
+    window.type("other ")
+    window.prompt(scripted.steps(scripted.read(other), scripted.write(other, f"other {AGENTS}")))
+    window.until_text(other, f"other {AGENTS}")
+    window.command("workbench.action.moveEditorLeftInGroup")
+    window.open(dirty)
+    other.write_text(OTHER_NEWER)
+    dirty.write_text(NEWER)
+    return other
+
+
+TURNS_TO_ANOTHER = """
+const key = { text: args[1] };
+const mine = vscode.commands.registerCommand(args[0], async () => {
+  mine.dispose();
+  await vscode.commands.executeCommand("workbench.action.openEditorAtIndex", 0);
+  const at = new vscode.Position(7, 1);
+  vscode.window.activeTextEditor.selection = new vscode.Selection(at, at);
+  if (args[2] === "before" || args[2] === "saved") {
+    await vscode.commands.executeCommand("type", key);
+  }
+  if (args[2] === "saved") {
+    await vscode.window.activeTextEditor.document.save();
+    await vscode.commands.executeCommand("type", key);
+  }
+  const asked = vscode.commands.executeCommand(args[0]);
+  if (args[2] === "while") {
+    await vscode.commands.executeCommand("type", key);
+  }
+  if (args[2] === "after") {
+    const told = vscode.workspace.onDidChangeTextDocument(({ contentChanges }) => {
+      if (contentChanges.length > 0) {
+        told.dispose();
+        void vscode.commands.executeCommand("type", key);
+      }
+    });
+  }
+  await asked;
+});
+"""
+"""The user comes to the first tab, and presses a key there, after our extension has asked to reload the active file and before that is done."""
+
+
+@pytest.mark.parametrize("key", ["", "before", "while", "after"])
+def test_a_reload_that_hits_another_document_takes_nothing_from_it(
+    window: Window, dirty: Path, another: Path, key: str
+) -> None:
+    """Neither the user's text, nor the agent's, nor what is new on the disk; and the agent's change stays under review."""
+    window.js(TURNS_TO_ANOTHER, "workbench.action.files.revert", "k", key)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    assert window.active() == another
+    looks(window, another)
+    text = f"other {AGENTS}9\n".replace("8", "8k" if key else "8")
+    window.until_text(another, text)
+    assert [c["newText"] for c in window.changes(another)] == ["agent "]
+    for file, said in ((another, text), (dirty, BOTH)):
+        window.open(file)
+        window.until_marked(file, False)
+        window.save()
+        window.until_disk(file, said)
+    assert window.notifications() == []
+
+
+@pytest.mark.parametrize(("key", "typed"), [("before", "k"), ("saved", "kk")])
+def test_nor_the_first_key_in_a_file_without_unsaved_text(
+    window: Window, dirty: Path, key: str, typed: str
+) -> None:
+    """`saved`: and what was typed until then was saved in that moment, too."""
+    other = window.file("b.txt", OTHER)
+    window.open(other)
+    window.command("workbench.action.moveEditorLeftInGroup")
+    window.open(dirty)
+    dirty.write_text(NEWER)
+    window.js(TURNS_TO_ANOTHER, "workbench.action.files.revert", "k", key)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    assert window.active() == other
+    text = OTHER.replace("8", f"8{typed}")
+    window.until_text(other, text)
+    window.save()
+    window.until_disk(other, text)
+    assert window.notifications() == []
+
+
 KEYS = "abcdefghijklmnopqrstuvwxyz0123456789"
 LINES = "ab\ncd\nef\ngh\nij\nkl\nmn\nop\nqr\nst\nuv\nwx"
 

@@ -22,7 +22,7 @@ export const flags: Partial<ext.ClientFlags> = { save: true, open: true, reload:
 
 export function register({ client, log }: Session): vscode.Disposable {
   const say = (words: string): void => log.info(words);
-  const reloading = new Reloading(say);
+  const reloading = new Reloading((document) => client.hold(document), say);
   const saving = new Saving((document) => reloading.isNewerOnDisk(document), say);
   const unopened = new Unopened();
   const notebooks = new Notebooks({

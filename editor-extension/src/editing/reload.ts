@@ -4,17 +4,19 @@
  *
  * The workbench's revert always acts on the active editor, whatever URI it is given, and has destroyed unsaved text in
  * the wrong document. So for any other document the answer is "not-active": the server merges by an edit, the file is
- * marked as newer on disk, and the reload follows when the user comes to the document.
+ * marked as newer on disk, and the reload follows when the user comes to the document. Nothing keeps the user from turning to another file while
+ * the workbench is being asked: what it takes there is given back.
  */
 
 import * as vscode from "vscode";
 import type { TextEdit } from "vscode-languageclient/node";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
+import type { LetGo, Since } from "../server/at_once";
 import { isActive, isUnsaved, openDocument, tabsOf } from "./documents";
-import { carried, pushed, typedOn, undone, type Place } from "./caret";
+import { carried, pushed, typedOn, type Place } from "./caret";
 import { haveSameLines, offsetAt, placeAt, replacedAll, replacement, type Replacement } from "./replacements";
-import { Taking, type Taken } from "./taking";
-import { replaceAll, replaceInEditor } from "./texts";
+import type { Taken } from "./taking";
+import { Watched } from "./watched";
 
 /** Of a file that is brought in by an edit of ours, too, so that it is one undo step. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -22,8 +24,11 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const TRIES = 10;
 /** Until it is asked again after that. */
 const LATER_MS = 1000;
-/** How long a cursor that was put somewhere may take to be there. */
-const BACK_MS = 2000;
+/** After that the server is told what happens to the other documents, though the workbench has not answered. */
+const TOLD_MS = 5000;
+
+/** Provided by the connection: what is told of the document waits. */
+export type Hold = (document: vscode.TextDocument) => LetGo;
 
 interface Stat {
   readonly mtime: number;
@@ -38,7 +43,10 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
   private readonly disposable: vscode.Disposable;
   private working: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly log: (words: string) => void) {
+  constructor(
+    private readonly hold: Hold,
+    private readonly log: (words: string) => void,
+  ) {
     this.disposable = vscode.Disposable.from(
       this.changed,
       vscode.window.registerFileDecorationProvider(this),
@@ -139,79 +147,35 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     meant: (taken: Taken) => Place,
     isMeant: (disk: string) => boolean = () => true,
   ): Promise<Taken | undefined> {
-    const others = vscode.workspace.textDocuments
-      .filter((other) => other !== document && isUnsaved(other))
-      .map((other) => ({ other, text: other.getText() }));
     const editor = vscode.window.activeTextEditor;
     if (!isActive(document) || editor === undefined) {
       return undefined;
     }
-    const caretNow = (): number => document.offsetAt(editor.selection.active);
-    const taking = new Taking(document.getText(), isUnsaved(document), caretNow());
-    const watch = vscode.Disposable.from(
-      vscode.workspace.onDidChangeTextDocument((event) => {
-        if (event.document === document) {
-          const { isDirty, version } = document;
-          taking.tell({ edits: event.contentChanges.map(asReplacement), isDirty, version, text: document.getText() });
-        }
-      }),
-      vscode.window.onDidChangeTextEditorSelection((event) => {
-        if (event.textEditor === editor) {
-          taking.place(caretNow(), event.kind !== undefined);
-        }
-      }),
-    );
+    const watched = new Watched(document, editor);
+    const { taking } = watched;
     try {
       const disk = isUnsaved(document) ? await onDisk(document) : undefined;
       if (disk !== undefined && !isMeant(disk)) {
         return undefined;
       }
-      const isLed = disk !== undefined && (await this.lead(editor, disk, taking));
-      for (let tries = 0; tries === 0 || (tries < TRIES && taking.isLedOnly && isActive(document)); tries++) {
-        await vscode.commands.executeCommand("workbench.action.files.revert");
-        await this.restoreOthers(others);
+      const isLed = disk !== undefined && (await this.lead(watched, disk));
+      let asked = 0;
+      for (; isActive(document) && (asked === 0 || (asked < TRIES && taking.isLedOnly)); asked++) {
+        await this.revert(document);
       }
-      const taken = taking.end(document.version);
+      const taken = isLed || asked > 0 ? taking.end(document.version) : undefined;
       if (taken === undefined) {
         return undefined;
       }
-      let landed: Place = { text: taken.text, caret: taken.landed };
-      const { isBefore, rest } = undone(taken.replaced, taken.led.text, taken.lost);
-      let planned = isBefore ? typedOn(taken.led, taken.led, taken.lost) : typedOn(meant(taken), taken.led, rest);
-      for (let version = -1; version !== document.version; ) {
-        if (tabsOf(document.uri).length === 0) {
-          return undefined; // closed, and the user has decided what becomes of the unsaved text
+      if (!(await watched.becomes(taken, meant(taken), { undoStopBefore: !isLed, undoStopAfter: true }))) {
+        if (watched.isGone) {
+          return undefined;
         }
-        version = document.version;
-        // refused if something was typed meanwhile, which then belongs to what should be there
-        const { here, wanted } = taking.goneOn(planned, landed);
-        const text = document.getText();
-        if (text === wanted.text) {
-          if (caretNow() !== wanted.caret && !taking.isPlaced) {
-            editor.selection = collapsed(document, wanted.caret); // an edit, even of nothing, would leave something unsaved
-          }
-          return taken;
-        }
-        const edits = text === here.text ? carried(here, wanted) : [replacement(text, wanted.text)];
-        taking.makes(wanted.text);
-        if (await replaceInEditor(editor, edits, { undoStopBefore: !isLed, undoStopAfter: true })) {
-          if (here.caret < here.text.length || wanted.caret === wanted.text.length) {
-            return taken;
-          }
-          // the cursor went behind all of it, and with it the keys that are pressed until it is back
-          landed = { text: wanted.text, caret: wanted.text.length };
-          planned = wanted;
-          version = -1;
-          const isBack = taking.puts(wanted.caret);
-          const { line, character } = placeAt(wanted.text, wanted.caret);
-          editor.selection = new vscode.Selection(line, character, line, character);
-          await Promise.race([isBack, new Promise((resolve) => setTimeout(resolve, BACK_MS))]);
-        }
+        this.log(`${document.uri.fsPath} has the text on disk, and the editor does not take yours back; undo brings it back`);
       }
-      this.log(`${document.uri.fsPath} has the text on disk, and the editor does not take yours back; undo brings it back`);
       return taken;
     } finally {
-      watch.dispose();
+      watched.dispose();
     }
   }
 
@@ -220,27 +184,50 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
    * lines never go. (A reload that finds another text is a step of its own, and undoing what follows it hides these lines.) False if that cannot be
    * done: the document says the same, or keys came faster than the edit.
    */
-  private async lead(editor: vscode.TextEditor, disk: string, taking: Taking): Promise<boolean> {
-    const { document } = editor;
+  private async lead(watched: Watched, disk: string): Promise<boolean> {
+    const { document } = watched;
     for (let tries = 0; tries < TRIES && disk !== document.getText(); tries++) {
-      const from = { text: document.getText(), caret: document.offsetAt(editor.selection.active) };
+      const from = { text: document.getText(), caret: watched.caret };
       const to = { text: disk, caret: pushed(from.caret, replacement(from.text, disk)) };
-      taking.leads(to.text, to.caret);
-      if (await replaceInEditor(editor, carried(from, to), { undoStopBefore: true, undoStopAfter: false })) {
+      watched.taking.leads(to.text, to.caret);
+      if (await watched.edit(carried(from, to), { undoStopBefore: true, undoStopAfter: false })) {
         return true;
       }
     }
     return false;
   }
 
-  /** Restores every other document that lost its unsaved text to a misdirected revert. */
-  private async restoreOthers(others: readonly { other: vscode.TextDocument; text: string }[]): Promise<void> {
-    for (const { other, text } of others) {
-      if (!other.isClosed && !other.isDirty && other.getText() !== text) {
-        await replaceAll(other, text);
-        this.log(`${other.uri.fsPath}: unsaved text was taken back and is restored`);
-      }
+  /**
+   * Has the workbench reload the active file. The user may turn to another one before it does so, which it then reloads instead: that gets its unsaved
+   * text back, and the server is told nothing of it.
+   */
+  private async revert(document: vscode.TextDocument): Promise<void> {
+    const others = vscode.workspace.textDocuments
+      .filter((other) => other !== document && !other.isClosed && (isUnsaved(other) || tabsOf(other.uri).length > 0))
+      .map((other) => ({ watched: new Watched(other), letGo: this.hold(other) }));
+    const late = setTimeout(() => others.forEach(({ letGo }) => letGo()), TOLD_MS);
+    try {
+      await vscode.commands.executeCommand("workbench.action.files.revert");
+    } finally {
+      await Promise.all(others.map(async ({ watched, letGo }) => letGo(await this.giveBack(watched))));
+      clearTimeout(late);
+      others.forEach(({ watched }) => watched.dispose());
     }
+  }
+
+  /** Returns from where on its changes only take its unsaved text away and give that back; undefined: it was not reloaded. */
+  private async giveBack(watched: Watched): Promise<Since | undefined> {
+    const { document, taking, wasUnsaved } = watched;
+    const taken = taking.end(document.version);
+    if (taken === undefined || !(wasUnsaved || taken.typed.length > 0) || taken.replaced === taken.text) {
+      return undefined;
+    }
+    const isBack = await watched.becomes(taken, { text: taken.replaced, caret: taken.caret }, { undoStopBefore: true, undoStopAfter: true });
+    if (watched.isGone) {
+      return undefined;
+    }
+    this.log(`${document.uri.fsPath}: unsaved text was taken back and ${isBack ? "is restored" : "cannot be restored; undo brings it back"}`);
+    return { version: taken.read, text: taken.replaced };
   }
 
   private async mark(document: vscode.TextDocument): Promise<void> {
@@ -276,11 +263,6 @@ async function onDisk(document: vscode.TextDocument): Promise<string | undefined
   }
 }
 
-function collapsed(document: vscode.TextDocument, caret: number): vscode.Selection {
-  const at = document.positionAt(caret);
-  return new vscode.Selection(at, at);
-}
-
 function replacements(text: string, edits: ReloadParams["edits"]): Replacement[] {
   return edits.map(({ range, newText }) => ({
     start: offsetAt(text, range.start.line, range.start.character),
@@ -291,10 +273,6 @@ function replacements(text: string, edits: ReloadParams["edits"]): Replacement[]
 
 function asEdit(text: string, { start, end, text: newText }: Replacement): TextEdit {
   return { range: { start: placeAt(text, start), end: placeAt(text, end) }, newText };
-}
-
-function asReplacement(change: vscode.TextDocumentContentChangeEvent): Replacement {
-  return { start: change.rangeOffset, end: change.rangeOffset + change.rangeLength, text: change.text };
 }
 
 async function stat(uri: vscode.Uri): Promise<Stat | undefined> {

@@ -185,6 +185,11 @@ export class Taking {
     return this.found?.isReloaded === false;
   }
 
+  /** Nothing is unsaved any more, and nothing was taken for that. */
+  get isSaved(): boolean {
+    return this.found?.isReloaded === true && this.found.replaced === this.found.text;
+  }
+
   /** After the workbench's answer. Undefined if it did not reload, because the user typed or another editor was active. */
   end(version: number): Taken | undefined {
     if (!this.wasDirty && (this.pending !== undefined || !this.hasTyped)) {

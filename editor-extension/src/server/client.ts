@@ -21,6 +21,8 @@ import {
   type ServerOptions,
 } from "vscode-languageclient/node";
 import type { ServerCommand } from "../lsp_ext";
+import { placeAt, replacement } from "../editing/replacements";
+import { AtOnce, type LetGo } from "./at_once";
 import { InOrder, type Kind } from "./in_order";
 import { merge } from "./middleware";
 import { synced } from "./selector";
@@ -56,6 +58,8 @@ export class Client implements vscode.Disposable {
   private readonly attached = new Map<Attach, vscode.Disposable | undefined>();
   private readonly listeners = new Map<string, Set<(params: unknown) => void>>();
   private readonly middleware: Middleware[] = [];
+  /** Of the current connection. */
+  private atOnce = new AtOnce<vscode.TextDocumentChangeEvent>();
   private readonly states = new vscode.EventEmitter<ServerState>();
   private readonly closings = new vscode.EventEmitter<void>();
 
@@ -79,7 +83,7 @@ export class Client implements vscode.Disposable {
   /** Call it in a part's `register`. Takes effect for servers that start later. */
   use(middleware: Middleware): void {
     this.middleware.push(middleware);
-    merge([...this.middleware, textsInOrder()]); // two parts with the same hook fail at once
+    merge([...this.middleware, textsInOrder(new AtOnce())]); // two parts with the same hook fail at once
   }
 
   /** Throws NotRunning, WentAway, or the server's ResponseError, whose message is for the user. */
@@ -98,6 +102,13 @@ export class Client implements vscode.Disposable {
     if (this.state_ === "running") {
       await this.running().sendNotification(type.method, params);
     }
+  }
+
+  /** The document's changes wait until they are let go, perhaps as the one that they make. */
+  hold(document: vscode.TextDocument): LetGo {
+    return this.atOnce.begin(document.uri.toString(), ({ reason }, before) => {
+      return { document, reason, contentChanges: before === undefined ? [] : changes(before, document.getText()) };
+    });
   }
 
   onRequest<P, R, E>(
@@ -133,6 +144,7 @@ export class Client implements vscode.Disposable {
   /** Resolves when the server has answered `initialize`. Rejects if it cannot be started. */
   async start(server: ServerOptions): Promise<void> {
     await this.stop();
+    this.atOnce = new AtOnce();
     const client = new LanguageClient(
       "acpSidecar",
       "ACP Sidecar",
@@ -144,7 +156,7 @@ export class Client implements vscode.Disposable {
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         initializationOptions: this.options.initializationOptions,
         initializationFailedHandler: () => false,
-        middleware: merge([...this.middleware, textsInOrder()]),
+        middleware: merge([...this.middleware, textsInOrder(this.atOnce)]),
         // the supervisor restarts servers: it knows the back-off and asks the user
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -235,8 +247,19 @@ async function inWords<R>(answer: Promise<R>): Promise<R> {
   }
 }
 
+function changes(before: string, after: string): vscode.TextDocumentContentChangeEvent[] {
+  if (before === after) {
+    return [];
+  }
+  const { start, end, text } = replacement(before, after);
+  const from = placeAt(before, start);
+  const to = placeAt(before, end);
+  const range = new vscode.Range(from.line, from.character, to.line, to.character);
+  return [{ range, rangeOffset: start, rangeLength: end - start, text }];
+}
+
 /** The state of one connection. */
-function textsInOrder(): Middleware {
+function textsInOrder(atOnce: AtOnce<vscode.TextDocumentChangeEvent>): Middleware {
   const order = new InOrder();
   const of = (kind: Kind) => (document: vscode.TextDocument, next: (document: vscode.TextDocument) => Promise<void>) =>
     order.happened(kind, document.uri.toString(), () => next(document));
@@ -244,7 +267,10 @@ function textsInOrder(): Middleware {
     didOpen: of("didOpen"),
     didSave: of("didSave"),
     didClose: of("didClose"),
-    didChange: (event, next) => order.happened("didChange", event.document.uri.toString(), () => next(event)),
+    didChange: (event, next) => {
+      const uri = event.document.uri.toString();
+      return order.happened("didChange", uri, () => atOnce.changed(uri, event.document.version, event, next));
+    },
     sendNotification: (type, next, params) => {
       const method = typeof type === "string" ? type : type.method;
       const uri = (params as { textDocument?: { uri?: string } } | undefined)?.textDocument?.uri;
