@@ -50,11 +50,12 @@ from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.conflicts import Open
-from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.recording import DiskChange, Recorder
 from sidecar.workspace.ports.ports import Editor, Level
 from sidecar.workspace.state.acts import changed_at, is_before, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import OnDisk
 
@@ -106,6 +107,8 @@ class Behind:
         """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
         self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
         """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
+        self._written: dict[DocumentUri, tuple[str, Leg]] = {}
+        """What we put into the files of open documents for agents, with the text before it (compared form), until the documents have it."""
         self._seen: dict[DocumentUri, Seen] = {}
         """Changes of files that are being brought into their open documents."""
         self._empty: dict[DocumentUri, float] = {}
@@ -187,6 +190,11 @@ class Behind:
         """Within it a change of its file is looked for, and is known to whoever comes next."""
         return self._entering.one_at_a_time(tracked.document.uri)
 
+    def wrote(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
+        """We wrote the file of an open document for an agent, as journalled, and the editor has not taken that from there yet."""
+        leg = Leg(normal(str(change.after)), file_time(), Part(None, session), author, is_ours=True)
+        self._written[uri] = normal(str(change.before)), leg
+
     def brings_in(self, tracked: Tracked, seen: Seen) -> None:
         """Until `settle`, a document that is opened again under this name begins with that change."""
         self._seen[tracked.document.uri] = seen
@@ -212,13 +220,19 @@ class Behind:
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
-        if self._state.documents.disk.is_ours(uri, disk):
-            return None  # a save that nobody has looked at yet
+        over, ours = self._written.pop(uri, ("", None))
+        if ours is not None and ours.after != disk:
+            ours = None
         known = self._apart_from(uri, before)
+        waits = ours is not None or any(leg.is_ours for leg in known)
+        if not waits and self._state.documents.disk.is_ours(uri, disk):
+            return None  # a save that nobody has looked at yet
         last = known[-1].after if known else before
         legs: list[Leg] = []
         passed: list[tuple[str, int]] = []
-        if self._evidence.is_acting():
+        if ours is not None:
+            legs = [ours] if over == last else [Leg(over, ours.at), ours]
+        elif self._evidence.is_acting():
             start = await self._known.at_start(uri, path)
             passed = self._passed(uri, path, (last, found or last), disk, since, at)
             if found is not None and since is not None:
@@ -453,7 +467,10 @@ class Behind:
         elif tracked is not first and disk is not None and _opened_with(tracked, seen.start, disk):
             self._entering.enter_reopened(tracked, seen)
         for leg in seen.legs:
-            if leg.author is not None and leg.author not in settled:
+            if leg.is_ours:
+                if state == "failed" and disk == leg.after and not tracked.closed:
+                    self._written[uri] = seen.start, leg  # the next look finds it again
+            elif leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
 

@@ -29,6 +29,8 @@ class Leg:
     """None: there is nothing to review. An editor may reload a whole text, or many lines at once; what changed is found by comparing the texts."""
     author: Author | None = None
     """None until the leg is journalled."""
+    is_ours: bool = False
+    """We wrote it, and the journal says so already."""
 
     @property
     def is_somebodys(self) -> bool:

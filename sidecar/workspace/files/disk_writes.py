@@ -128,10 +128,11 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return saved
         disk.written(place.uri, known.after, beliefs.moment())
-        if reload is not None:
-            await reload.wait(RELOAD_SECONDS)
-        elif self._state.documents.get(place.uri) is None:
-            self._recorder.disk_change(task.session, place.uri, author, begun.changes, known)
+        if reload is None or not await reload.wait(RELOAD_SECONDS):
+            if self._state.documents.get(place.uri) is None:
+                self._recorder.disk_change(task.session, place.uri, author, begun.changes, known)
+            elif begun.refused is None:
+                self._behind.wrote(task.session, place.uri, author, known)
         if begun.refused is not None:  # nothing of the agent's was written; what was there before is back
             await self._recorder.finish(author, "failed")
             return begun.refused

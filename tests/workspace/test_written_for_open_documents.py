@@ -1,0 +1,87 @@
+"""What agents write reaches the disk first where an editor takes no edits, or opens the file in that moment: it is under review all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sidecar.journal.entry import Entry
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import BASE, Turn, listed, play
+from tests.workspace.test_whose import reject_all
+from tests.workspace.test_writes import done
+
+TEXT = BASE.replace("four\n", "four\nagent's\n")
+TAKES_NO_EDITS = {
+    "kate": KATE,
+    "no versions": replace(WELL_BEHAVED, document_changes=False),
+    "no versions, late": replace(WELL_BEHAVED, document_changes=False, lag=0.5),
+    "no versions, reloads": replace(WELL_BEHAVED, document_changes=False, reloads=0.2),
+}
+
+
+@pytest.mark.parametrize("takes", ["when the user says so", "when it is opened again"])
+@pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
+@pytest.mark.parametrize("name", TAKES_NO_EDITS)
+def test_in_an_editor_that_takes_no_edits(tmp_path: Path, name: str, custom: bool, takes: str) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        done(await turn.bench.write("a.txt", TEXT))
+        await asyncio.sleep(3)
+        if takes == "when the user says so" and editor.text("a.txt") != TEXT:
+            editor.model.reload(editor.uri("a.txt"))
+        if takes == "when it is opened again":
+            editor.closes("a.txt")
+            await asyncio.sleep(1)
+            editor.opens("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+        if name != "kate" and custom:
+            editor.closes("a.txt")
+            await asyncio.sleep(1)
+            await reject_all(bench)
+            assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
+
+
+class SlowJournal(MemoryJournal):
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        await asyncio.sleep(0.5)
+        return await super().begin(entry, takes_back)
+
+
+@pytest.mark.parametrize("types", [True, False], ids=["types", ""])
+@pytest.mark.parametrize("pause", [0.1, 0.4])
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_of_a_file_that_is_opened_while_it_is_being_written(
+    tmp_path: Path, name: str, pause: float, types: bool
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await asyncio.sleep(pause)
+        editor.opens("a.txt")
+        if types:
+            editor.replaces("a.txt", "one", "mine")
+        done(await write)
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert "agent's" in editor.text("a.txt")
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, EDITORS[name], script, after=after, journal=SlowJournal())
