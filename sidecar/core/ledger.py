@@ -31,7 +31,7 @@ from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, witho
 from sidecar.core.left import Left
 from sidecar.core.moving import Moving
 from sidecar.core.places import Places
-from sidecar.core.respelled import respelled
+from sidecar.core.respelled import respelled, spelled_as
 from sidecar.core.rope import Rope
 from sidecar.core.sharing import one_behind_the_other
 from sidecar.core.text import Text
@@ -196,8 +196,13 @@ class Ledger:
     # Edits
 
     def user_led(self, before: Text, after: Text) -> None:
-        """The text has changed from one to the other, and not by an agent."""
-        self.user_edits(before, diff(str(before), str(after)))
+        """The text has changed from one to the other, and not by an agent. Other line ends are no edit."""
+        was, now = str(before), str(after)
+        if self.hunks and (spelled := spelled_as(was, now)) != was:
+            before = after if spelled == now else Text.of(spelled)
+            self.respelled(was, before)
+            was = spelled
+        self.user_edits(before, diff(was, now))
 
     def user_edits(self, before: Text, changes: ChangeSet) -> None:
         """Somebody else's edits of the current text, `before`."""
@@ -474,9 +479,9 @@ class Ledger:
         """The document now has another text, with these hunks. What was kept of them meanwhile stays kept."""
         self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
 
-    def respelled(self, before: Text, after: Text) -> None:
+    def respelled(self, before: str, after: Text) -> None:
         """The document now says the same with other line ends."""
-        self.hunks = _effective(respelled(self.hunks, str(before), after))
+        self.hunks = _effective(respelled(self.hunks, before, after))
         self._left = Left()
 
     def _is_kept(self, hunk: Hunk) -> bool:

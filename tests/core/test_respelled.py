@@ -26,7 +26,7 @@ def test_rejecting_all_of_it_leads_to_the_same_lines(base: str, first: str, seco
         mark = BOM if second.startswith(BOM) else ""
         now = mark + expand(normal(second), terminator)
         respelled = ledger.copy()
-        respelled.respelled(Text.of(second), Text.of(now))
+        respelled.respelled(second, Text.of(now))
         for hunk in respelled.hunks:
             assert now[hunk.start : hunk.end] == hunk.text
         rejection = respelled.reject(len(now), respelled.ids())

@@ -37,7 +37,17 @@ class Problem:
     """Something that must not be. `characters`: of the user's, lost."""
 
     kind: Literal[
-        "lost", "twice", "missing", "phantom", "mirror", "ledger", "undo", "journal", "stale read", "crash"
+        "lost",
+        "twice",
+        "unreviewed",
+        "missing",
+        "phantom",
+        "mirror",
+        "ledger",
+        "undo",
+        "journal",
+        "stale read",
+        "crash",
     ]
     what: str
     characters: int = 0
@@ -60,6 +70,8 @@ class File:
     doubled_by_user: set[str] = field(default_factory=set[str])
     doubled_by_agents: set[str] = field(default_factory=set[str])
     """Copied by an agent: it put lines it was shown where its own, outdated line numbers say they are, beside where they really are."""
+    typed_into: set[str] = field(default_factory=set[str])
+    """In lines in which the user typed."""
     typed_on: set[str] = field(default_factory=set[str])
     """What the user typed at the caret, wherever an edit of ours had moved that: perhaps into the middle of a token."""
     writes: list[Intent] = field(default_factory=list[Intent])

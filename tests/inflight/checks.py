@@ -10,6 +10,7 @@ from sidecar.core.uri import from_path
 from sidecar.workspace.edits.write_task import WriteDone
 from tests.inflight.account import Problem
 from tests.inflight.scene import Scene
+from tests.inflight.texts import lines_of
 from tests.inflight.tokens import tokens
 from tests.support.editor_habits import NEVER
 
@@ -50,6 +51,38 @@ def ledgers(scene: Scene) -> list[Problem]:
             strange = {t for t in tokens(hunk.text) if t[0] == "U"} - scene.account.sent - tokens(hunk.old)
             if strange:
                 problems.append(Problem("ledger", f"{sorted(strange)} of the user's in {hunk}"))
+    return problems
+
+
+def reviewed(scene: Scene) -> list[Problem]:
+    """What agents wrote through us, were told is done, and is in an open document, is under review there: nobody here keeps anything. But not the
+    lines in which the user has typed: those are the user's."""
+    problems: list[Problem] = []
+    state = scene.bench.workspace.state
+    for name in scene.names:
+        tracked = state.documents.get(from_path(scene.path(name)))
+        if tracked is None or tracked.flight is not None:
+            continue
+        file, text = scene.account.file(name), str(tracked.document.snapshot())
+        ledger = state.ledgers.get(tracked.document.uri)
+        hunks = () if ledger is None else ledger.ledger.hunks
+        users = (
+            file.taken_by_user
+            | file.put
+            | file.typed_into
+            | {
+                token
+                for line in lines_of(text)
+                if any(piece.strip() in line for piece in file.typed_on)
+                or "U" in {t[0] for t in tokens(line)}
+                for token in tokens(line)
+            }
+        )
+        mine = {write.token for write in file.writes if write.answer == "done"} & tokens(text)
+        for token in sorted(mine - users - file.taken_by_others):
+            start = text.index(token)
+            if not any(hunk.start < start + len(token) and start < hunk.end for hunk in hunks):
+                problems.append(Problem("unreviewed", f"{name}: {token} of {text!r}"))
     return problems
 
 

@@ -108,6 +108,10 @@ def reloading(random: Random, name: str, habits: Habits) -> tuple[str, Habits]:
     )
 
 
+JOURNAL_TAKES = (0.0, 0.0, 0.0, 0.05, 0.4)
+"""Seconds until a write is journalled, which may begin before something and go on after it."""
+
+
 def saving(random: Random, name: str, habits: Habits) -> tuple[str, Habits]:
     """The same editor, which may take its time to save."""
     takes = random.choice(SAVES_TAKE)

@@ -6,12 +6,13 @@ import asyncio
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
 from sidecar.disk import folder_files
+from sidecar.journal.entry import Entry
 from sidecar.workspace.state import acts
 from tests.inflight import checks
 from tests.inflight.account import Problem
@@ -44,9 +45,28 @@ def nobody(line: str) -> None:
     pass
 
 
-def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool = False) -> Report:
-    """The same seed is the same run, whatever else is going on. `saves_at_once`: whatever the editor's habits; as all did before one was
-    seen to take its time."""
+class Journal(MemoryJournal):
+    """Takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        if self._seconds:
+            await asyncio.sleep(self._seconds)
+        return await super().begin(entry, takes_back)
+
+
+def play(
+    seed: int,
+    say: Callable[[str], None] = nobody,
+    *,
+    saves_at_once: bool = False,
+    journals_at_once: bool = False,
+) -> Report:
+    """The same seed is the same run, whatever else is going on. `saves_at_once`, `journals_at_once`: as in the runs of a seed from before these were seen
+    to take their time."""
     report = Report(seed)
     # The files are not in the folder that turns are noted of, and have their own time.
     with (
@@ -56,6 +76,8 @@ def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool 
     ):
         try:
             scene = Scene(seed, Path(folder).resolve(), say, saves_at_once=saves_at_once)
+            if saves_at_once or journals_at_once:
+                scene.journal_takes = 0.0
             run(_play(scene, report))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             say("".join(traceback.format_exception(error)))
@@ -64,7 +86,7 @@ def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool 
 
 
 async def _play(scene: Scene, report: Report) -> None:
-    journal = MemoryJournal()
+    journal = Journal(scene.journal_takes)
     settings = {"afterWrite": scene.policy, "beforePrompt": "nothing"}
     async with a_workspace(
         scene.folder, scene.editor, scene.turns, settings=settings, journal=journal, storage=scene.storage
@@ -81,6 +103,7 @@ async def _play(scene: Scene, report: Report) -> None:
         await asyncio.sleep(10)
         report.problems += checks.mirror(scene)
         report.problems += checks.ledgers(scene)
+        report.problems += checks.reviewed(scene)
         report.problems += checks.journal(scene, journal.states)
         for name in list(scene.account.names()):
             text, disk = scene.truth(name), scene.disk.text(scene.path(name))

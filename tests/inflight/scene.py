@@ -63,6 +63,7 @@ class Scene:
         self.habits_name, self.habits = known.reloading(
             self.random("reloading"), self.habits_name, self.habits
         )
+        self.journal_takes = self.random("journal").choice(known.JOURNAL_TAKES)
         self.custom = random.random() < 0.75
         self.arrives_after = random.choice([0.0, 0.0, 0.001, 0.05, 0.1, 0.4, 1.0])
         self.policy = random.choice(["save-if-was-clean", "save-if-was-clean", "always", "never"])
@@ -98,6 +99,7 @@ class Scene:
         self.say(
             "scene",
             f"{self.habits_name}; custom {self.custom}; arrives after {self.arrives_after}; afterWrite {self.policy}; "
+            f"the journal takes {self.journal_takes}; "
             f"the user {'allows' if self.allows else 'refuses'}",
         )
 

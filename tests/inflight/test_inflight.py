@@ -60,33 +60,33 @@ def test_what_was_found_is_not_there_any_more(seed: int) -> None:
 
 def test_what_the_user_throws_away_is_not_lost() -> None:
     """An edit had torn it, its agent had no answer yet, and the user closed the file without saving it."""
-    report = play(1810019092)
+    report = play(1810019092, journals_at_once=True)
     assert not report.problems, report
 
 
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""
-    report = play(seed)
+    report = play(seed, journals_at_once=True)
     assert not report.problems, report
 
 
 @pytest.mark.parametrize("seed", [1795763867, 1795768541])
 def test_a_file_whose_line_ends_an_agent_changes_with_its_text_is_taken(seed: int) -> None:
     """As another text than was meant, it was not, and the agent was told that its write was there."""
-    report = play(seed)
+    report = play(seed, journals_at_once=True)
     assert not report.problems, report
 
 
 def test_what_is_typed_while_a_save_runs_stays_though_a_tool_writes_the_file_right_after_it() -> None:
-    report = play(1795765031)
+    report = play(1795765031, journals_at_once=True)
     assert not report.problems, report
 
 
 @pytest.mark.parametrize("seed", [1888, 2983])
 def test_an_edit_that_comes_late_and_to_a_wrong_place_is_put_right(seed: int) -> None:
     """Nobody waits for it any more; the door failed there."""
-    report = play(seed)
+    report = play(seed, journals_at_once=True)
     assert not report.problems, report
 
 

@@ -96,6 +96,8 @@ class User:
                     token, at = scene.fresh.new("U"), random.choice(places)
                     scene.say("user", f"types {token} at {at}")
                     editor.types(name, token, at=at)
+                    typed_into = [line for line in lines_of(editor.text(name)) if token in line]
+                    scene.account.file(name).typed_into |= tokens("".join(typed_into))
                 case "replaces" | "deletes":
                     lines = lines_of(text)
                     if not lines:

@@ -55,3 +55,36 @@ def test_an_agents_change_in_it_stays_under_review(
         assert now.splitlines() == base.splitlines()
 
     play(tmp_path, habits, script, after=after)
+
+
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_an_agents_tool_that_changes_the_line_ends_takes_nothing_out_of_review(
+    tmp_path: Path, name: str
+) -> None:
+    """Many agents write LF whatever they have read."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(CRLF.encode())
+    first = CRLF.replace("one", "one\r\nfirst")
+    second = first.replace("four", "four\r\nsecond").replace("\r\n", "\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        done(await turn.bench.write("a.txt", first))
+        await asyncio.sleep(3)
+        tick()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", second)
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(5)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt").splitlines() == second.splitlines()
+        assert "".join(row[2] for row in listed(bench)).split() == ["first", "second"]
+        await reject_all(bench)
+        assert editor.text("a.txt").splitlines() == CRLF.splitlines()
+
+    play(tmp_path, EDITORS[name], script, before=before, after=after)

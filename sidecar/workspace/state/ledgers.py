@@ -108,7 +108,9 @@ class Reviewed:
         if was is None:
             return self.ledger.user_edit(edit, length, after, before)
         hunks = self.ledger.hunks
-        if self.ledger.meets(edit):
+        if edit.start == 0 and edit.end == len(was):
+            self.ledger.user_led(was, after())
+        elif self.ledger.meets(edit):
             within = diff(was.slice(edit.start, edit.end), edit.new).edits
             steps = (Edit(edit.start + step.start, edit.start + step.end, step.new) for step in within)
             self.ledger.user_edits(was, ChangeSet(len(was), tuple(steps)))
@@ -181,7 +183,7 @@ class Reviewed:
         spelled = spelled_as(was, str(text))
         if spelled != was:
             now = text if spelled == str(text) else Text.of(spelled)
-            self.ledger.respelled(self.text, now)
+            self.ledger.respelled(was, now)
             self.text = now
 
     def _is_before_the_newest_write(self, text: Text) -> bool:
