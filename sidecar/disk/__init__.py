@@ -8,6 +8,7 @@ and saves atomically.
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes or Encoded, expected), create(missing, bytes or Encoded), check_writable
     remove.py    remove(resolved, expected)
+    folder_syncs.py  FolderSyncs: what many of these change in a folder is made durable with one wait
     made_folders.py  the folders that are made for a file, and go with it
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
     states.py    text_of(state), less_gone(state, …): what is under a name as text, and as it would be without writes that were taken back
@@ -30,6 +31,7 @@ from __future__ import annotations
 import sys
 
 from sidecar.disk.codec import Decoded, Encoded, decode, encode
+from sidecar.disk.folder_syncs import FolderSyncs, Sync
 from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
 from sidecar.disk.made_folders import folders_above, missing_folders, remove_empty
@@ -48,11 +50,13 @@ else:
 __all__ = [
     "Decoded",
     "Encoded",
+    "FolderSyncs",
     "Missing",
     "Resolved",
     "Root",
     "Roots",
     "Stat",
+    "Sync",
     "check_writable",
     "create",
     "decode",

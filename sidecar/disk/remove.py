@@ -8,37 +8,39 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import beneath
 from sidecar.disk.beneath import LIST, READ
+from sidecar.disk.folder_syncs import Sync, sync_folder
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Resolved, Stat, read_all
 
 _MOVED = (errno.ENOENT, errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
 
 
-def remove(target: Resolved, expected: Stat, *, before: bytes | None = None) -> Refusal | None:
+def remove(
+    target: Resolved, expected: Stat, *, before: bytes | None = None, sync: Sync = sync_folder
+) -> Refusal | None:
     """Removes the file and returns None; also if it is already gone. Leaves empty folders in place.
 
     `expected` and `before` are the state and bytes that the decision was based on; CHANGED_ON_DISK if the file differs
     from them now. READ_ONLY, IO_ERROR: nothing was changed. `target` may be closed, and always is on Windows. Blocks
-    for the disk; any thread.
+    for the disk; any thread. `sync`: what makes it durable that the name is gone.
     """
     if not target.root.still_there(target.root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)
     try:
         if sys.platform == "win32":
             return _remove_by_name(target, expected, before)
-        return _remove_beneath(target, expected, before)
+        return _remove_beneath(target, expected, before, sync)
     except OSError as error:
         if error.errno in _MOVED:
             return refuse(Kind.CHANGED_ON_DISK, target.requested)
         return from_os_error(error, target.requested, "write")
 
 
-def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> Refusal | None:
+def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None, sync: Sync) -> Refusal | None:
     folder_path, _, name = target.relative.rpartition("/")
     folder = beneath.open_beneath(target.root.descriptor, folder_path or ".", LIST)
     try:
@@ -50,8 +52,7 @@ def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> R
             os.unlink(name, dir_fd=folder)
         finally:
             os.close(descriptor)
-        with suppress(OSError):  # some file systems do not support it; the file has been removed anyway
-            os.fsync(folder)
+        sync(folder)
     finally:
         os.close(folder)
     return None

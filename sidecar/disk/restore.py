@@ -17,6 +17,7 @@ from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import beneath
 from sidecar.disk.beneath import LIST, READ
+from sidecar.disk.folder_syncs import Sync, sync_folder
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import read_all
 from sidecar.disk.roots import Roots
@@ -48,12 +49,18 @@ def found(folder: str, path: str, *, at_most: int) -> FileState | Refusal | None
 
 
 def restore(
-    folder: str, path: str, expected: FileState | None, wanted: FileState | None, *, prune: bool = False
+    folder: str,
+    path: str,
+    expected: FileState | None,
+    wanted: FileState | None,
+    *,
+    prune: bool = False,
+    sync: Sync = sync_folder,
 ) -> Refusal | None:
     """Makes the canonical `path` beneath `folder` what it was: `wanted`. None when it is done.
 
     `expected`: what is there now; anything else is CHANGED_ON_DISK, and nothing is changed. `prune`: the folders beneath `folder` that are
-    empty without the file are removed. Blocks for the disk; any thread."""
+    empty without the file are removed. `sync`: what makes the name durable. Blocks for the disk; any thread."""
     with Roots([folder]) as roots:
         if roots.unusable:
             return refuse(Kind.CHANGED_ON_DISK, path)
@@ -70,8 +77,7 @@ def restore(
             if now != expected:
                 return refuse(Kind.CHANGED_ON_DISK, path)
             _put(parent, name, now, wanted)
-            with suppress(OSError):
-                os.fsync(parent)
+            sync(parent)
         except OSError as error:
             return from_os_error(error, path, "write")
         finally:

@@ -21,6 +21,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import beneath
 from sidecar.disk.beneath import FOLDER, LIST, READ
 from sidecar.disk.codec import Encoded
+from sidecar.disk.folder_syncs import Sync, sync_folder
 from sidecar.disk.metadata import keep
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Missing, Resolved, Stat, read_all
@@ -43,13 +44,18 @@ class _InPlace(Exception):
 
 
 def save(
-    target: Resolved, content: bytes | Encoded, expected: Stat, *, before: bytes | None = None
+    target: Resolved,
+    content: bytes | Encoded,
+    expected: Stat,
+    *,
+    before: bytes | None = None,
+    sync: Sync = sync_folder,
 ) -> Stat | Refusal:
     """Replaces the content of a file. Returns the file's new state.
 
     `expected`: the state that the plan was made for, usually `target.stat`; CHANGED_ON_DISK if the file now differs
     from it. `before`: the bytes that the plan was made for; if given, they are compared too, because two writes within
-    one tick of the file system's clock look alike. READ_ONLY, NO_SPACE, IO_ERROR: nothing was changed. `target` may be
+    one tick of the file system's clock look alike. `sync`: what makes the new name durable. READ_ONLY, NO_SPACE, IO_ERROR: nothing was changed. `target` may be
     closed. Waits for the disk's fsync; any thread.
     """
     root, relative = target.root, target.relative
@@ -68,7 +74,7 @@ def save(
             return refuse(Kind.READ_ONLY, target.requested)
         if stat.st_nlink == 1 and stat.st_uid == os.geteuid():
             try:
-                return _replace(folder, name, old, content, expected)
+                return _replace(folder, name, old, content, expected, sync)
             except _InPlace:
                 pass
         return _write_in_place(folder, name, content, expected)
@@ -82,8 +88,8 @@ def save(
         _close(old, folder)
 
 
-def create(target: Missing, content: bytes | Encoded) -> Stat | Refusal:
-    """Creates a file with its content, and the folders above it. Returns the file's state.
+def create(target: Missing, content: bytes | Encoded, *, sync: Sync = sync_folder) -> Stat | Refusal:
+    """Creates a file with its content, and the folders above it. Returns the file's state. `sync`: what makes its name durable.
 
     CHANGED_ON_DISK if something exists there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is not a folder):
     nothing is left behind.
@@ -97,7 +103,7 @@ def create(target: Missing, content: bytes | Encoded) -> Stat | Refusal:
     done = False
     try:
         folder = _make_folders(root, folder_path, made)
-        stat = _create_in(folder, name, content)
+        stat = _create_in(folder, name, content, sync)
         done = True
         return stat
     except _Changed:
@@ -144,7 +150,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
     return None
 
 
-def _replace(folder: int, name: str, old: int, content: bytes | Encoded, expected: Stat) -> Stat:
+def _replace(folder: int, name: str, old: int, content: bytes | Encoded, expected: Stat, sync: Sync) -> Stat:
     """Replaces the file by rename. Raises _InPlace before anything is changed; also _Changed and OSError."""
     try:
         temporary, descriptor = make_temporary(folder, 0o600)
@@ -163,7 +169,7 @@ def _replace(folder: int, name: str, old: int, content: bytes | Encoded, expecte
             raise _Changed
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         temporary = ""
-        _sync_folder(folder)
+        sync(folder)
         return Stat.of(os.fstat(descriptor))
     finally:
         if temporary:
@@ -195,7 +201,7 @@ def _write_in_place(folder: int, name: str, content: bytes | Encoded, expected: 
         os.close(descriptor)
 
 
-def _create_in(folder: int, name: str, content: bytes | Encoded) -> Stat:
+def _create_in(folder: int, name: str, content: bytes | Encoded, sync: Sync) -> Stat:
     temporary, descriptor = make_temporary(folder, 0o666)
     try:
         _write_all(descriptor, content)
@@ -205,7 +211,7 @@ def _create_in(folder: int, name: str, content: bytes | Encoded) -> Stat:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.unlink(temporary, dir_fd=folder)
         temporary = ""
-        _sync_folder(folder)
+        sync(folder)
         return Stat.of(os.fstat(descriptor))
     except FileExistsError:
         raise _Changed from None
@@ -255,7 +261,7 @@ def _make_folders(root: Root, path: str, made: list[tuple[int, str]]) -> int:
                 with suppress(FileExistsError):  # another process created it meanwhile, which is just as good
                     os.mkdir(name, dir_fd=here)
                     made.append((os.dup(here), name))
-                    _sync_folder(here)
+                    sync_folder(here)
                 below = _open_folder(here, name)
             os.close(here)
             here = below
@@ -304,12 +310,6 @@ def _write_all(descriptor: int, content: bytes | Encoded) -> None:
         view = memoryview(piece)
         while view:
             view = view[os.write(descriptor, view) :]
-
-
-def _sync_folder(folder: int) -> None:
-    # Some file systems cannot do this (nor can O_PATH descriptors). The rename itself has happened.
-    with suppress(OSError):
-        os.fsync(folder)
 
 
 def _close(*descriptors: int) -> None:

@@ -26,6 +26,7 @@ from sidecar.core.policy import Access, check_request
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import windows
 from sidecar.disk.codec import Encoded
+from sidecar.disk.folder_syncs import Sync, sync_folder
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Missing, Resolved, Stat, read_all
 from sidecar.disk.roots import Root, Roots
@@ -68,9 +69,14 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
 
 
 def save(
-    target: Resolved, content: bytes | Encoded, expected: Stat, *, before: bytes | None = None
+    target: Resolved,
+    content: bytes | Encoded,
+    expected: Stat,
+    *,
+    before: bytes | None = None,
+    sync: Sync = sync_folder,
 ) -> Stat | Refusal:
-    """Like `sidecar.disk.save.save`. Closes `target`, because Windows cannot replace an open file."""
+    """Like `sidecar.disk.save.save`. Closes `target`, because Windows cannot replace an open file. A folder needs no `sync` here."""
     target.close()
     requested = target.requested
     try:
@@ -98,7 +104,7 @@ def save(
         return from_os_error(error, requested, "write")
 
 
-def create(target: Missing, content: bytes | Encoded) -> Stat | Refusal:
+def create(target: Missing, content: bytes | Encoded, *, sync: Sync = sync_folder) -> Stat | Refusal:
     """Like `sidecar.disk.save.create`, but folders created on the way remain if it fails."""
     folder = ntpath.dirname(target.path)
     try:

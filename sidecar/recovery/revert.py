@@ -3,8 +3,8 @@
 What is taken back stays so, whatever is taken back after it: a write that had removed another's work does not bring that work back.
 For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, by whomever, as many of them,
 newest first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
-can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, and their saves side
-by side.
+can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, their saves side
+by side, and one wait for each folder. Only then is the journal told that they were.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import retold
 from sidecar.core.taken_back import less, without_gone
 from sidecar.core.uri import from_path
-from sidecar.disk import Decoded, Missing, Resolved
+from sidecar.disk import Decoded, FolderSyncs, Missing, Resolved, Sync
 from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal import Store
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
@@ -151,7 +151,13 @@ def _journalled_and_done(
         ids = store.begin_all([one.entry for one in todo.values()], [one.takes_back for one in todo.values()])
     except JournalFailed as failed:
         return dict.fromkeys(todo, failed)
-    results = dict(zip(todo, threads.map(_ToDo.make, todo.values()), strict=True))
+    with FolderSyncs() as syncs:
+
+        def do(one: _ToDo) -> Refusal | None:
+            return one.do(syncs.later)
+
+        results = dict(zip(todo, threads.map(do, todo.values()), strict=True))
+        syncs.sync()
     ended: dict[EntryState, list[str]] = {"done": [], "failed": []}
     for entry_id, refusal in zip(ids, results.values(), strict=True):
         ended["done" if refusal is None else "failed"].append(entry_id)
@@ -167,11 +173,8 @@ class _ToDo:
 
     entry: Entry
     takes_back: Sequence[str]
-    do: Callable[[], Refusal | None]
+    do: Callable[[Sync], Refusal | None]
     """Any thread. Returns None on success."""
-
-    def make(self) -> Refusal | None:
-        return self.do()
 
 
 _Steps: TypeAlias = "Generator[_ToDo, Refusal | JournalFailed | None, T]"
@@ -404,7 +407,10 @@ class _Job:
                 (now, before),
                 self._to_be_made(now, before),
             )
-            put = partial(disk.restore, root, self._path, now, before)
+
+            def put(sync: Sync) -> Refusal | None:
+                return disk.restore(root, self._path, now, before, sync=sync)
+
             writes = [one.write.id for one in run]
             refusal = _raised((yield _ToDo(entry, writes, partial(self._with_folders, before, put))))
             if refusal is not None:
@@ -540,9 +546,11 @@ class _Job:
         """The folders that are made with the file; None: there is no file."""
         return () if now is not None or then is None else tuple(disk.missing_folders(self._path))
 
-    def _with_folders(self, then: object | None, put: Callable[[], Refusal | None]) -> Refusal | None:
+    def _with_folders(
+        self, then: object | None, put: Callable[[Sync], Refusal | None], sync: Sync
+    ) -> Refusal | None:
         """What `put` does; if that leaves no file (`then`: None), the folders go, too, that were made for it."""
-        refusal = put()
+        refusal = put(sync)
         if refusal is None and then is None:
             self._prune()
         return refusal
@@ -581,14 +589,14 @@ def _altogether(done: Sequence[Reverted]) -> Reverted:
     return replace(changed[-1], outcome=outcome)
 
 
-def _put(step: _Step, data: bytes) -> Refusal | None:
+def _put(step: _Step, data: bytes, sync: Sync) -> Refusal | None:
     match step.found, step.after:
         case Missing(), _:
-            done = disk.create(step.found, data)
+            done = disk.create(step.found, data, sync=sync)
         case _, None:
-            done = disk.remove(step.found, step.found.stat, before=step.data)
+            done = disk.remove(step.found, step.found.stat, before=step.data, sync=sync)
         case _:
-            done = disk.save(step.found, data, step.found.stat, before=step.data)
+            done = disk.save(step.found, data, step.found.stat, before=step.data, sync=sync)
     return done if isinstance(done, Refusal) else None
 
 

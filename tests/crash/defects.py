@@ -51,7 +51,7 @@ def never_committed() -> None:
 def saved_by_overwriting() -> None:
     """The file is emptied and written again."""
 
-    def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | None = None) -> Stat:
+    def save(target: Resolved, content: bytes, expected: Stat, **more: Any) -> Stat:
         descriptor = os.open(target.path, os.O_WRONLY | os.O_TRUNC)
         try:
             view = memoryview(content)

@@ -18,6 +18,7 @@ if sys.platform == "win32":  # descriptors beneath a root are POSIX's
         "test_disk_race.py",
         "test_disk_rights.py",
         "test_disk_save.py",
+        "test_folder_syncs.py",
     ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
-from collections.abc import Generator, Sequence
+import stat
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,28 @@ def test_many_files_cost_few_transactions(store: CountingStore, tmp_path: Path) 
     assert all(file.read_text() == "before\n" for file in files)
     assert store.waits == [TOGETHER, 3]
     assert [write.state for write in store.entries()] == ["done"] * COUNT + ["undone"] * COUNT
+
+
+def test_each_folder_is_waited_for_once_and_the_journal_is_told_after_that(
+    store: CountingStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(store, tmp_path, TOGETHER)
+    happened: list[str] = []
+    real_fsync, real_finish_all = os.fsync, store.finish_all
+
+    def fsync(descriptor: int) -> None:
+        happened.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        real_fsync(descriptor)
+
+    def finish_all(entry_ids: Iterable[str], state: EntryState) -> None:
+        happened.append(state)
+        real_finish_all(entry_ids, state)
+
+    writes = store.entries()
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(store, "finish_all", finish_all)
+    assert not any(result.outcome.is_failure for result in revert(store, writes, new_session()))
+    assert happened == [*["file"] * TOGETHER, "folder", "done"]
 
 
 def test_a_journal_that_cannot_be_written_stops_every_one(store: CountingStore, tmp_path: Path) -> None:

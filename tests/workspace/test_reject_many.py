@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,56 @@ def test_few_files_show_no_progress(tmp_path: Path) -> None:
             await written(bench, NAMES[:3])
             await bench.workspace.review.reject(ALL)
             assert not editor.progresses
+
+    run(main())
+
+
+def test_each_folder_is_waited_for_once_and_the_journal_is_told_after_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for each file. What the journal says is done, and that nothing is under review any more, outlasts a crash only if the file does."""
+    happened: list[str] = []
+    real_fsync, real_rename = os.fsync, os.rename
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            happened.append("folder")
+        real_fsync(descriptor)
+
+    def rename(*arguments: Any, **more: Any) -> None:
+        happened.append("file")
+        real_rename(*arguments, **more)
+
+    class Telling(CountingJournal):
+        async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+            happened.append("begun")
+            return await super().begin_all(entries)
+
+        async def finish_all(self, entry_ids: Sequence[str], state: Any) -> None:
+            happened.append(state)
+            await super().finish_all(entry_ids, state)
+
+        async def forget_ledger(self, *uris: str) -> None:
+            happened.append("forgotten")
+            await super().forget_ledger(*uris)
+
+    async def main() -> None:
+        journal = Telling()
+        async with a_workspace(tmp_path, ShowingEditor(), journal=journal) as bench:
+            names = [f"{folder}/{name}" for folder in "ab" for name in NAMES[: TOGETHER // 2]]
+            for folder in "ab":
+                (tmp_path / folder).mkdir()
+            await written(bench, names)
+            await asyncio.sleep(1)
+            happened.clear()
+            monkeypatch.setattr(os, "fsync", fsync)
+            monkeypatch.setattr(os, "rename", rename)
+            await bench.workspace.review.reject(ALL)
+            await asyncio.sleep(1)
+            assert all((tmp_path / name).read_text() == BASE for name in names)
+            began = ["begun", *["file"] * TOGETHER, "folder", "folder"]
+            assert happened[: len(began)] == began
+            assert sorted(happened[len(began) :]) == ["done", "forgotten", "rejected"]
 
     run(main())
 

@@ -1,6 +1,9 @@
-"""OnDisk: puts hunks back in files that are not open, many at a time: one transaction of the journal, and their saves side by side.
+"""OnDisk: puts hunks back in files that are not open, many at a time: one transaction of the journal, their saves side by side, and one wait
+for each folder.
 
-Nearly all of a save is waiting for the disk, which takes a few at once as fast as one.
+Nearly all of a save is waiting for the disk, which takes a few at once as fast as one. The journal says first what is to be done, and each file has
+the old text or the new one at any moment. What is put back is over only when that would outlast a crash: the journal is not told before that it was,
+nor that nothing is under review any more.
 """
 
 from __future__ import annotations
@@ -8,7 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -17,14 +21,15 @@ from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
-from sidecar.disk import Decoded, Resolved, Roots, Stat
-from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.disk import Decoded, FolderSyncs, Resolved, Roots
+from sidecar.journal.entry import Entry, EntryState, JournalFailed
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import Job, Rejected, entry
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Put, Saved
 
 AT_ONCE = 16
-"""Saves that wait for the disk at the same time."""
+"""Threads with saves that wait for the disk at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +39,16 @@ class _Planned:
     job: Job
     path: str
     before: Text
+    file: Resolved
+    """Closed; its folder is held open."""
     decoded: Decoded
-    stat: Stat
     rejection: Rejection
     hunks: tuple[Hunk, ...]
     """The ledger's, for which it was planned."""
-    after: str
-    data: bytes
-    gone: bool
-    """The file is removed."""
+    after: Text
+    """Raw, as it will be kept."""
+    data: bytes | None
+    """None: the file is removed."""
 
 
 class OnDisk:
@@ -51,7 +57,6 @@ class OnDisk:
     def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
         self._journal = journal
-        self._few = anyio.CapacityLimiter(AT_ONCE)
 
     async def put_back(self, jobs: Sequence[Job]) -> list[Rejected | None]:
         """What became of each. None: it was opened, or its review changed, before it was its turn; nothing was done, plan it again. A
@@ -59,29 +64,37 @@ class OnDisk:
         with ExitStack() as held:
             folders: dict[str, Roots | Refusal] = {}
             found = [await self._plan(job, folders, held) for job in jobs]
-        planned = [one for one in found if isinstance(one, _Planned)]
-        results: dict[int, Rejected | None] = {}
+            planned = [one for one in found if isinstance(one, _Planned)]
+            results = iter(await self._journalled(planned) if planned else ())
+        return [next(results) if isinstance(one, _Planned) else one for one in found]
+
+    async def _journalled(self, planned: Sequence[_Planned]) -> list[Rejected | None]:
         try:
-            ids = await self._journal.begin_all([_entry(one) for one in planned]) if planned else []
+            ids = await self._journal.begin_all([_entry(one) for one in planned])
         except JournalFailed as failed:
             refused = Rejected(f"it could not be journalled first: {failed}")
-            return [refused if isinstance(one, _Planned) else one for one in found]
-        done: list[str] = []
-        undone: list[str] = []
+            return [refused] * len(planned)
+        results: list[Rejected | None] = [None] * len(planned)
+        with FolderSyncs() as syncs:
 
-        async def one_of_them(one: _Planned, entry_id: str) -> None:
-            async with self._few:
-                result = results[id(one)] = await self._put(one)
-            (undone if result is None or result.why else done).append(entry_id)
+            async def some_of_them(first: int) -> None:
+                results[first::AT_ONCE] = await self._put(planned[first::AT_ONCE], syncs)
 
-        async with anyio.create_task_group() as saves:
-            for one, entry_id in zip(planned, ids, strict=True):
-                saves.start_soon(one_of_them, one, entry_id)
-        if done:
-            await self._journal.finish_all(done, "done")
-        if undone:
-            await self._journal.finish_all(undone, "failed")
-        return [results[id(one)] if isinstance(one, _Planned) else one for one in found]
+            async with anyio.create_task_group() as saves:
+                for first in range(min(AT_ONCE, len(planned))):
+                    saves.start_soon(some_of_them, first)
+                    await anyio.lowlevel.checkpoint()  # to begin with a thread may take a few milliseconds
+            await self._state.storage.sync(syncs)
+        ended: dict[EntryState, list[str]] = {"done": [], "failed": []}
+        for one, entry_id, result in zip(planned, ids, results, strict=True):
+            is_done = result is not None and not result.why
+            ended["done" if is_done else "failed"].append(entry_id)
+            if is_done:
+                self._state.ledgers.moved(one.job.reviewed)
+        for state, some in ended.items():
+            if some:
+                await self._journal.finish_all(some, state)
+        return results
 
     async def _plan(
         self, job: Job, folders: dict[str, Roots | Refusal], held: ExitStack
@@ -122,9 +135,9 @@ class OnDisk:
         if isinstance(data, Refusal):
             return Rejected(data.message)
         gone = created and nothing and not rejection.hunks
-        return _Planned(
-            job, path, before, decoded, file.stat, rejection, reviewed.ledger.hunks, after, data, gone
-        )
+        text = Text.of("" if gone else after)
+        hunks = reviewed.ledger.hunks
+        return _Planned(job, path, before, file, decoded, rejection, hunks, text, None if gone else data)
 
     def _gone(self, job: Job) -> Rejected:
         """Nothing is left to take back of what was made."""
@@ -132,21 +145,28 @@ class OnDisk:
         self._state.ledgers.moved(job.reviewed)
         return Rejected()
 
-    async def _put(self, one: _Planned) -> Rejected | None:
+    async def _put(self, some: Sequence[_Planned], syncs: FolderSyncs) -> list[Rejected | None]:
+        puts = [Put(one.file, one.data, partial(self._is_as_planned, one)) for one in some]
+        saved = await self._state.storage.put_some(puts, syncs)
+        return [self._entered(one, how) for one, how in zip(some, saved, strict=True)]
+
+    def _is_as_planned(self, one: _Planned) -> bool:
         reviewed = one.job.reviewed
-        if self._state.documents.get(reviewed.uri) is not None or reviewed.ledger.hunks is not one.hunks:
+        return self._state.documents.get(reviewed.uri) is None and reviewed.ledger.hunks is one.hunks
+
+    def _entered(self, one: _Planned, saved: Saved) -> Rejected | None:
+        if saved == "unwanted":
             return None
-        saved = await self._state.storage.put(one.path, one.stat, None if one.gone else one.data)
         if isinstance(saved, Refusal):
             return Rejected(saved.message)
-        self._state.documents.disk.taken_back(reviewed.uri, None if one.gone else one.after)
-        text = Text.of("" if one.gone else one.after)
-        reviewed.ledger.rejected(one.before, one.rejection, text)
-        reviewed.text = text
-        self._state.ledgers.moved(reviewed)
+        reviewed = one.job.reviewed
+        self._state.documents.disk.taken_back(reviewed.uri, None if one.data is None else one.after)
+        reviewed.ledger.rejected(one.before, one.rejection, one.after)
+        reviewed.text = one.after
         return Rejected(impossible=one.rejection.impossible)
 
 
 def _entry(one: _Planned) -> Entry:
-    after = None if one.gone else one.after
-    return entry(one.path, one.decoded.text, after, "disk", one.decoded.encoding, one.decoded.bom)
+    after = None if one.data is None else one.after
+    made = entry(one.path, one.before, after, "disk", one.decoded.encoding, one.decoded.bom)
+    return replace(made, changes=None if after is None else one.rejection.changes)

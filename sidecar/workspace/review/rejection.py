@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from sidecar.core.any_text import AnyText
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.journal.entry import Entry
@@ -48,8 +49,8 @@ def created(reviewed: Reviewed) -> bool:
 
 def entry(
     path: str,
-    before: str | None,
-    after: str | None,
+    before: AnyText | None,
+    after: AnyText | None,
     via: Literal["editor", "disk"],
     encoding: str = "utf-8",
     bom: bytes = b"",

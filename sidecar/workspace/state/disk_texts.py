@@ -129,13 +129,22 @@ class DiskTexts:
         self._add(texts, _DiskText(_kept(text, texts), moment, moment, by_us=True, by_editor=by_editor))
         texts[-1].unless_saved = before if by_editor else None
 
-    def taken_back(self, uri: DocumentUri, text: str | None) -> None:
+    def taken_back(self, uri: DocumentUri, text: AnyText | None) -> None:
         """We put this text (raw; None: we removed the file) on the disk for the user."""
         self.wrote(uri, text)
         if text is not None:
             texts, newest, moment = self._of(uri), self._newest(uri), self.moment()
             over = None if newest is None else newest.text
-            self._add(texts, _DiskText(_kept(normal(text), texts), moment, moment, by_us=True, over=over))
+            self._add(
+                texts,
+                _DiskText(
+                    _kept(normal(text) if isinstance(text, str) else text, texts),
+                    moment,
+                    moment,
+                    by_us=True,
+                    over=over,
+                ),
+            )
 
     def was_taken_back(self, uri: DocumentUri, before: Text, after: Text) -> bool:
         """Whether the newest text is `after`, and we put it there for the user in the place of `before` (both raw)."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import anyio.to_thread
 
@@ -13,7 +14,7 @@ from sidecar import disk
 from sidecar.core.any_text import AnyText
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.disk import Decoded, Encoded, Missing, Resolved, Roots, Stat
+from sidecar.disk import Decoded, Encoded, FolderSyncs, Missing, Resolved, Roots, Stat
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Access
 
@@ -31,6 +32,22 @@ class OnDisk:
     text: str | None
     data: bytes | None = None
     """The file's bytes when they have no mark and are not UTF-8: only an editor may know their encoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What is to be put into a file."""
+
+    file: Resolved
+    """As it was found; may be closed."""
+    data: bytes | None
+    """None: the file is removed."""
+    is_wanted: Callable[[], bool]
+    """Asked in a thread, immediately before it is done."""
+
+
+Saved = Stat | Refusal | Literal["removed", "unwanted"]
+"""What became of a `Put`."""
 
 
 class Storage:
@@ -129,6 +146,13 @@ class Storage:
         done in a thread."""
         return await anyio.to_thread.run_sync(_put, path, expected, data)
 
+    async def put_some(self, puts: Sequence[Put], syncs: FolderSyncs) -> list[Saved]:
+        """As `put`, for files that were resolved: one after the other, in one thread. Their names outlast a crash only after `sync`."""
+        return await anyio.to_thread.run_sync(lambda: [_put_one(put, syncs) for put in puts])
+
+    async def sync(self, syncs: FolderSyncs) -> None:
+        await anyio.to_thread.run_sync(syncs.sync)
+
     def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
         """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)
@@ -165,6 +189,14 @@ class Storage:
                     unknown = decoded.kind is Kind.UNDECODABLE and decoded.data.get("encoding") == "utf-8"
                     return OnDisk(found.stat, None, data if unknown else None)
                 return OnDisk(found.stat, normal(decoded.text))
+
+
+def _put_one(put: Put, syncs: FolderSyncs) -> Saved:
+    if not put.is_wanted():
+        return "unwanted"
+    if put.data is None:
+        return disk.remove(put.file, put.file.stat, sync=syncs.later) or "removed"
+    return disk.save(put.file, put.data, put.file.stat, sync=syncs.later)
 
 
 def _put(path: str, expected: Stat, data: bytes | None) -> Stat | Refusal | None:

@@ -1,0 +1,52 @@
+"""FolderSyncs: makes the new names in folders durable together: one wait for each folder, however many of its files were saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+Sync = Callable[[int], None]
+"""Gets the descriptor of an open folder in which a name has changed, and sees to it that the change outlasts a crash."""
+
+
+def sync_folder(folder: int) -> None:
+    """At once. Some file systems cannot do this (nor can O_PATH descriptors). The name itself has changed."""
+    with suppress(OSError):
+        os.fsync(folder)
+
+
+class FolderSyncs:
+    """Hold it open as a context manager; what was not synced by the end never is."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int], int] = {}
+        """A descriptor of each folder, by device and inode."""
+
+    def later(self, folder: int) -> None:
+        """A `Sync` that leaves it to `sync`. `folder` may be closed afterwards. Any thread."""
+        try:
+            stat = os.fstat(folder)
+            key = (stat.st_dev, stat.st_ino)
+            if key not in self._held:
+                held = os.dup(folder)
+                if self._held.setdefault(key, held) != held:  # another thread was faster
+                    os.close(held)
+        except OSError:  # too many files are open
+            sync_folder(folder)
+
+    def sync(self) -> None:
+        """All names that have changed until now are durable when this returns. Blocks for the disk; any thread."""
+        for folder in self._held.values():
+            sync_folder(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._held:
+            os.close(self._held.popitem()[1])
