@@ -298,6 +298,48 @@ def test_a_unit_has_the_documents_whose_review_returns_with_their_file() -> None
     assert unit.all_uris() == [from_path("/w/b"), from_path("/w/a")]
 
 
+def test_the_loop_goes_on_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the editor asks meanwhile is answered between two steps: of none of them is there one for each file."""
+    looks, hunks = 0, Ledger.hunks
+
+    def counted(ledger: Ledger) -> tuple[Hunk, ...]:
+        nonlocal looks
+        looks += 1
+        return hunks.__get__(ledger)
+
+    monkeypatch.setattr(taking_back, "TOGETHER", 4)
+    monkeypatch.setattr(Ledger, "hunks", property(counted, hunks.fset))
+
+    async def most(count: int) -> int:
+        """Looks at the ledgers of files in one step of the loop."""
+        nonlocal looks
+        folder, found = tmp_path / f"{count}", 0
+
+        async def watch() -> None:
+            nonlocal looks, found
+            while True:
+                looks = 0
+                await asyncio.sleep(0)
+                found = max(found, looks)
+
+        folder.mkdir()
+        async with a_workspace(folder, QuietEditor()) as bench:
+            for number in range(count):
+                (folder / f"f{number}.txt").write_text(BASE)
+                await bench.write(f"f{number}.txt", WANTED)
+            workspace = bench.workspace
+            session = workspace.state.sessions.get(bench.session)
+            assert session is not None
+            session.acting = False  # else files that are not open are not looked at first
+            watching = asyncio.create_task(watch())
+            result = await workspace.review.reject(ALL)
+            watching.cancel()
+            assert result.done
+            return found
+
+    assert run(most(96)) <= run(most(48)) + 8
+
+
 def test_each_file_costs_the_same_however_many_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from sidecar.disk import Missing, Resolved
 from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import Reviewed, writes
@@ -107,7 +108,7 @@ class Keeper:
         with roots:
             made = await self._journal.folders_under_review()
             self._state.made_folders.update(folder for folder in made if roots.match(folder))
-            for uri in map(DocumentUri, await self._journal.ledger_uris()):
+            async for uri in in_steps(map(DocumentUri, await self._journal.ledger_uris())):
                 path, reviewed = to_path(uri), self._state.ledgers.get(uri)
                 is_known = self._is_known(uri)
                 is_empty = reviewed is not None and not (reviewed.live or reviewed.ledger.hunks)

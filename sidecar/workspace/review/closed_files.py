@@ -15,6 +15,7 @@ from sidecar.disk import Stat
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.moved_back import moved_back
+from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.state import State
@@ -58,9 +59,11 @@ class ClosedFiles:
         ]
         if any(session.running for session in self._state.sessions):
             return
-        under_review = [write for reviewed, _ in checked for write in writes(reviewed.ledger.hunks)]
+        under_review = [
+            write async for reviewed, _ in in_steps(checked) for write in writes(reviewed.ledger.hunks)
+        ]
         undone = await self._journal.undone(under_review)
-        for reviewed, path in checked:
+        async for reviewed, path in in_steps(checked):
             hunks = reviewed.ledger.hunks
             moved = reviewed.is_gone or not hunks or any(write in undone for write in writes(hunks))
             if which_moved and not moved and self._state.storage.stat(path) is not None:

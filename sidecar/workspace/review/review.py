@@ -24,6 +24,7 @@ from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.verdicts import Verdicts
 from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
 from sidecar.workspace.review.committed import Committed
@@ -189,8 +190,15 @@ class Review:
         await self.files.look()
         only = None if selector.uri is None else {selector.uri}
         await self.closed_files.look(only, which_moved=True)
-        uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
-        documents = self._documents()
+        uris: list[DocumentUri] = []
+        documents: dict[str, list[DocumentUri]] = {}
+        """By write, the documents in which any of its hunks is under review."""
+        async for reviewed in in_steps(self._state.ledgers):
+            for write in writes(reviewed.ledger.hunks):
+                documents.setdefault(write, []).append(reviewed.uri)
+            if (selector.uri is None or reviewed.uri == selector.uri) and self._chosen(reviewed, selector):
+                uris.append(reviewed.uri)
+        parts = await anyio.to_thread.run_sync(units, self._files_selected(selector), uris)
 
         async def some(these: Sequence[Unit]) -> None:
             theirs = {uri for unit in these for uri in unit.all_uris()}
@@ -205,7 +213,7 @@ class Review:
             await anyio.to_thread.run_sync(self._prune)
             await self._reviewed(before - self._writes(theirs), "rejected")
 
-        work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
+        work = TakingBack(self._editor, self._tasks, parts, some)
         with self._verdicts.rejecting(), self._decided.together():
             await work.run()
             await anyio.to_thread.run_sync(self._prune)
@@ -277,14 +285,6 @@ class Review:
             and (selector.change_ids is None or change.change_id in selector.change_ids)
         ]
 
-    def _documents(self) -> dict[str, list[DocumentUri]]:
-        """By write, the documents in which any of its hunks is under review."""
-        found: dict[str, list[DocumentUri]] = {}
-        for reviewed in self._state.ledgers:
-            for write in writes(reviewed.ledger.hunks):
-                found.setdefault(write, []).append(reviewed.uri)
-        return found
-
     def _writes(self, uris: Iterable[DocumentUri] | None = None) -> set[str]:
         """The writes that have anything under review as changes of whole files, or as hunks: in these documents, or in all."""
         every = self._state.ledgers if uris is None else filter(None, map(self._state.ledgers.get, uris))
@@ -314,16 +314,21 @@ class Review:
         found: list[tuple[Reviewed, list[Hunk]]] = []
         one = None if selector.uri is None else self._state.ledgers.get(selector.uri)
         for reviewed in self._state.ledgers if selector.uri is None else filter(None, [one]):
-            hunks = [
-                h
-                for h in reviewed.ledger.hunks
-                if not h.is_aftermath and any(selector.whose(v.author) for v in h.versions)
-            ]
-            if selector.change_ids is not None:
-                hunks = [h for h in hunks if reviewed.change_id(h.id) in selector.change_ids]
+            hunks = self._chosen(reviewed, selector)
             if hunks:
                 found.append((reviewed, hunks))
         return found
+
+    @staticmethod
+    def _chosen(reviewed: Reviewed, selector: Selector) -> list[Hunk]:
+        """Of one document, whichever that is."""
+        return [
+            h
+            for h in reviewed.ledger.hunks
+            if not h.is_aftermath
+            and any(selector.whose(v.author) for v in h.versions)
+            and (selector.change_ids is None or reviewed.change_id(h.id) in selector.change_ids)
+        ]
 
 
 def _plan(reviewed: Reviewed, hunks: Iterable[Hunk], selector: Selector) -> Plan:
