@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar.disk import git_head
-from sidecar.workspace.behind import disk_watch
+from sidecar.workspace.behind import disk_watch, file_reviews
+from sidecar.workspace.behind.file_reviews import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.review import taking_back
+from sidecar.workspace.review.taking_back import TOGETHER
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -85,6 +90,71 @@ def test_all_are_listed_and_taken_back(tmp_path: Path, work: Callable[[Path], No
 
     editor = play(tmp_path, VSCODE, command(work, named), after=after, journal=SlowDisk(), custom=False)
     assert not [words for level, words in editor.shown if level == "warning"]
+
+
+@pytest.mark.parametrize("work", [moves, Path.unlink])
+def test_each_folder_is_waited_for_once_and_the_journal_is_told_after_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path], None]
+) -> None:
+    start(tmp_path)
+    happened: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            happened.append("folder")
+        real(descriptor)
+
+    class Telling(MemoryJournal):
+        async def finish_all(self, entry_ids: Sequence[str], state: Any) -> None:
+            happened.append(state)
+            await super().finish_all(entry_ids, state)
+
+        async def forget_ledger(self, *uris: str) -> None:
+            happened.append("forgotten")
+            await super().forget_ledger(*uris)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(1)
+        happened.clear()
+        monkeypatch.setattr(os, "fsync", fsync)
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert not result.impossible
+        await asyncio.sleep(1)
+        ends = [at for at, what in enumerate(happened) if what == "folder"]
+        assert len(ends) == -(-MANY // TOGETHER)
+        parts = [happened[at + 1 : then] for at, then in zip(ends, [*ends[1:], len(happened)], strict=True)]
+        assert happened[: ends[0]] == []
+        assert all({*part} == {"done", "rejected", "forgotten"} for part in parts)
+
+    play(tmp_path, VSCODE, command(work), after=after, journal=Telling(), custom=False)
+
+
+def test_a_row_costs_the_same_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row is looked at each time that another one goes."""
+    names, real = 0, file_reviews._name
+
+    def counted(change: FileChange) -> str:
+        nonlocal names
+        names += 1
+        return real(change)
+
+    def cost(count: int) -> int:
+        folder = tmp_path / f"{count}"
+        folder.mkdir()
+        start(folder, count)
+
+        async def after(bench: Bench, editor: FakeEditor) -> None:
+            nonlocal names
+            names = 0
+            assert len((await bench.workspace.review.revert_turn(bench.session, 1)).done) == count
+
+        play(folder, VSCODE, command(Path.unlink, count=count), after=after, custom=False)
+        return names
+
+    monkeypatch.setattr(taking_back, "TOGETHER", 4)
+    monkeypatch.setattr(file_reviews, "_name", counted)
+    assert cost(80) < 2.2 * cost(40)
 
 
 def makes(path: Path) -> None:

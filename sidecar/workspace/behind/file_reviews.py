@@ -24,10 +24,12 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
+from sidecar.disk import FolderSyncs
 from sidecar.disk.states import less_gone, text_of
 from sidecar.journal.entry import author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -269,13 +271,11 @@ class FileReviews:
         all later ones were put back."""
         await self.look_at_old_names()
         await self._less_undone()
-        there: dict[str, FileState | Refusal | None] = {}
-        for change in sorted(self, key=_number, reverse=True):
-            for path in (change.path, change.moved_from):
-                if path and path not in there:
-                    there[path] = await self.found(path)
-            now = there[change.path]
-            if change.id not in self._changes:
+        paths = {path: None for change in self for path in (change.path, change.moved_from) if path}
+        there = await anyio.to_thread.run_sync(lambda: {path: _found(path) for path in paths})
+        async for change in in_steps(sorted(self, key=_number, reverse=True)):
+            now = there.get(change.path)
+            if change.id not in self._changes or change.path not in there:
                 continue
             if not _shows(now, change) and not (change.is_made_empty and self._is_filled(change.path, now)):
                 self._drop(change)
@@ -327,16 +327,17 @@ class FileReviews:
         was = change.before
         return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
 
-    async def reject(self, change: FileChange) -> str:
-        """Puts back what was there; `change` is as `as_it_is_put_back` gave it. In words, why not; "" when it is done."""
+    async def put_back(self, change: FileChange, syncs: FolderSyncs) -> str:
+        """Puts back what was there; `change` is as `as_it_is_put_back` gave it. In words, why not; "" when it is done: that outlasts a crash only after
+        `syncs`, and is to be told to `rejected` after that."""
         if change.moved_from:
-            why = await self._move_back(change)
+            why = await self._move_back(change, syncs)
         elif change.kind == "mode":
-            why = await self._put_mode(change)
+            why = await self._put_mode(change, syncs)
         elif change.before == change.after:  # it was a change of what is taken back by now
             why = ""
         else:
-            why = await self._put(change.path, change.after, change.before)
+            why = await self._put(change.path, change.after, change.before, syncs)
             if why and change.is_made_empty:
                 reviewed = self._state.ledgers.get(change.uri)
                 if reviewed is not None and reviewed.ledger.hunks:
@@ -345,8 +346,11 @@ class FileReviews:
                     why = "its text is taken back in the editor, and not saved yet; save it and try again"
         if not why:
             self._now[change.path] = change.before
-            self._drop(change)
         return why
+
+    def rejected(self, change: FileChange) -> None:
+        """It was put back, and that outlasts a crash."""
+        self._drop(change)
 
     async def _without_gone(self, change: FileChange) -> FileChange:
         """What was taken back in the file while it was gone does not come back with it."""
@@ -355,14 +359,14 @@ class FileReviews:
         gone = await self._journal.gone_before(change.author.write)
         return replace(change, before=less_gone(change.before, gone, change.path))
 
-    async def _move_back(self, change: FileChange) -> str:
+    async def _move_back(self, change: FileChange, syncs: FolderSyncs) -> str:
         now = await self.found(change.path)
         if not isinstance(now, FileState):
             return "the file is gone"
-        if await self._put(change.moved_from, None, now):
+        if await self._put(change.moved_from, None, now, syncs):
             return f"there is another file at {os.path.basename(change.moved_from)} by now"
         self._now[change.moved_from] = now
-        return await self._put(change.path, now, None)
+        return await self._put(change.path, now, None, syncs)
 
     async def _is_back(self, change: FileChange, now: FileState) -> bool:
         """Whether a renamed file is under its old name, too: as it is `now`, or, where nobody changed it since, with half of its text (it was
@@ -377,23 +381,26 @@ class FileReviews:
             return True
         return await self._journal.held(change.moved_from, normal(theirs))
 
-    async def _put_mode(self, change: FileChange) -> str:
+    async def _put_mode(self, change: FileChange, syncs: FolderSyncs) -> str:
         """Whatever the file holds by now."""
         now = await self.found(change.path)
         if not isinstance(now, FileState) or change.before is None:
             return "the file is gone"
-        return await self._put(change.path, now, replace(now, mode=change.before.mode))
+        return await self._put(change.path, now, replace(now, mode=change.before.mode), syncs)
 
-    async def _put(self, path: str, expected: FileState | None, wanted: FileState | None) -> str:
-        folder = _folder(path)
-        done = await anyio.to_thread.run_sync(
-            lambda: disk.restore(folder, path, expected, wanted, prune=wanted is None)
-        )
+    async def _put(
+        self, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
+    ) -> str:
+        def put() -> Refusal | None:
+            prune = wanted is None
+            return disk.restore(_folder(path), path, expected, wanted, prune=prune, sync=syncs.later)
+
+        done = await anyio.to_thread.run_sync(put)
         return done.message if isinstance(done, Refusal) else ""
 
     async def found(self, path: str) -> FileState | Refusal | None:
         """What is under the path now."""
-        return await anyio.to_thread.run_sync(lambda: disk.found(_folder(path), path, at_most=_MOST))
+        return await anyio.to_thread.run_sync(_found, path)
 
     def _drop(self, change: FileChange) -> None:
         if self._changes.pop(change.id, None) is not None:
@@ -440,9 +447,15 @@ class FileReviews:
             self._editor.changes_moved(list(moved))
         for change in entered:  # before those that they replace are forgotten: whatever ends the sidecar in between, one of both is there
             await self._store(self._changes.get(change.id, change))
-        forgotten = set(dropped) - {_name(change) for change in self}
+        forgotten = {name for name in dropped if not self._is_listed(name)}
         if forgotten:
             await self._journal.forget_ledger(*forgotten)
+
+    def _is_listed(self, name: str) -> bool:
+        """`name`: as of `_name`."""
+        number = name.removeprefix(KEPT).partition(":")[0]
+        change = self._changes.get(int(number)) if number.isdecimal() else None
+        return change is not None and _name(change) == name
 
     # Over a restart
 
@@ -523,6 +536,10 @@ def row(change: FileChange, uri: str) -> Json:
 
 def _target(state: FileState | None) -> str:
     return "" if state is None or not state.is_link else state.data.decode("utf-8", "replace")
+
+
+def _found(path: str) -> FileState | Refusal | None:
+    return disk.found(_folder(path), path, at_most=_MOST)
 
 
 def _folder(path: str) -> str:

@@ -15,7 +15,7 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
-from sidecar.disk import Decoded, decode
+from sidecar.disk import Decoded, FolderSyncs, decode
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
 from sidecar.workspace.behind.reconcile import Reconciler
@@ -160,13 +160,18 @@ class Rejecter:
         async def one_of_them(number: int) -> None:
             async with self._few:
                 change = changes[number]
-                results[number] = self._in_the_way(change) or await files.reject(change)
+                results[number] = self._in_the_way(change) or await files.put_back(change, syncs)
                 if change.moved_from and not results[number]:
                     self._state.renamed(from_path(change.path), from_path(change.moved_from))
 
-        async with anyio.create_task_group() as group:
-            for number in free:
-                group.start_soon(one_of_them, number)
+        with FolderSyncs() as syncs:
+            async with anyio.create_task_group() as group:
+                for number in free:
+                    group.start_soon(one_of_them, number)
+            await self._state.storage.sync(syncs)
+        for number in free:
+            if not results[number]:
+                files.rejected(changes[number])
         ended: dict[bool, list[str]] = {True: [], False: []}
         for (number, _), entry_id in zip(entries, ids, strict=True):
             ended[not results[number]].append(entry_id)
