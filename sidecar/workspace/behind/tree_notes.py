@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 import logging
 import os
+import sys
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Resolved, Roots, Stat, folder_files, git_head, git_index, line_ends, resolve
@@ -23,6 +24,7 @@ from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.acts import now as file_time
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of one file's contents."""
@@ -135,10 +137,10 @@ def take(tree: Tree, left: Left, before: TreeNote | None, since: int, touched: T
         commit,
         files,
         there.links,
-        look.kept,
+        look.kept if before is None else _or_equal(look.kept, before.kept),
         frozenset(look.absent),
         look.recent,
-        _folders(tree),
+        _folders(tree) if before is None else _or_equal(_folders(tree), before.folders),
         _watched(tree.folder, files, before),
         began,
     )
@@ -284,7 +286,7 @@ class _Look:
                 if data is None:
                     data = self._bytes(roots, name, entry.stat)
                 if data is not None:
-                    self.kept[name] = data
+                    self.kept[sys.intern(name)] = data  # which other looks keep, too
                     left.texts -= len(data)
                     left.kept -= 1
 
@@ -336,6 +338,11 @@ def _moved_along(files: FileTable, moved: Mapping[str, int], before: TreeNote | 
         if folder and (before is None or name not in before.files):
             found[name] = moved[folder]
     return found
+
+
+def _or_equal(found: T, before: T) -> T:
+    """What was there before, if that is equal: it is kept once."""
+    return before if before == found else found
 
 
 def _folders(tree: Tree) -> frozenset[str] | None:
