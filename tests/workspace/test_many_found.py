@@ -214,6 +214,27 @@ def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.
     assert "more files were changed while agent worked and cannot be taken back: there was no time" in warning
 
 
+@pytest.mark.parametrize("named", [0, 10])
+def test_what_there_is_no_time_for_was_named_by_no_call_and_changed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int
+) -> None:
+    """The order where time is short. Of the files, the one with the highest number changed last."""
+    start(tmp_path)
+    monkeypatch.setattr(disk_watch, "LAST_LOOK_SECONDS", 0.7)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        there = {int(Path(row["uri"]).stem) for row in rows(bench)}
+        assert named < len(there) < MANY
+        assert there == {*range(named), *range(MANY - len(there) + named, MANY)}
+
+    def change(path: Path) -> None:
+        tick()
+        changes(path)
+
+    script = command(change, named, ends=False)
+    play(tmp_path, VSCODE, script, after=after, journal=SlowDisk(), custom=False)
+
+
 def test_that_there_was_no_time_to_look_at_all_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.tree_notes import Touched
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.ports.background import Background, side_by_side
+from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -155,7 +156,7 @@ class FoundFiles:
         rows = await self._behind.unopened.whole_rows(session, changed)
         for path in waiting.keys() - {row.path for row in rows}:
             waiting.pop(path, None)
-        await side_by_side(rows, look_at, AT_ONCE)
+        await side_by_side(sorted(rows, key=_newest_first), look_at, AT_ONCE)
         self._waiting.pop(session.id, None)
         if last:
             self._tell(session, left)
@@ -192,6 +193,11 @@ class FoundFiles:
                 "warning",
                 f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
             )
+
+
+def _newest_first(row: Changed) -> int:
+    """Where there is no time for all of them, what changed last is what people and agents work on."""
+    return 0 if row.stat is None else -changed_at(row.stat)
 
 
 def _list(paths: Sequence[str]) -> str:
