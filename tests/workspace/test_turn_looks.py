@@ -137,6 +137,42 @@ def test_what_a_call_named_in_time_can_be_taken_back(tmp_path: Path, held: Held)
     assert warnings(editor) == []
 
 
+def test_what_a_call_named_can_be_taken_back_though_there_was_no_room_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order where there is no room for all: named by calls, open, changed lately, the rest."""
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 2)
+    for name in ("named.txt", "open.txt", "rest.txt", "lately.txt"):
+        (tmp_path / name).write_text(OLD)
+        tick()
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("open.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.closes("open.txt")
+        turn.says("execute", "named.txt")
+        tick()
+        for name in ("named.txt", "open.txt", "rest.txt", "lately.txt"):
+            turn.puts(name, NEW)
+        tick()
+        turn.says("execute", "named.txt", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        back = ["lately.txt", "named.txt", "open.txt"]
+        assert sorted(listed(bench)) == [(name, "two", "TWO") for name in back]
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+            **dict.fromkeys(back, OLD),
+            "rest.txt": NEW,
+        }
+        assert [one["changeId"].rpartition("/")[2] for one in result.impossible] == ["rest.txt"]
+
+    editor = play(tmp_path, VSCODE, script, before=before, after=after)
+    (warning,) = warnings(editor)
+    assert warning.startswith("rest.txt was changed")
+
+
 def test_what_is_removed_too_early_is_named(tmp_path: Path, held: Held) -> None:
     """An earlier look, or git, knows that it was there."""
     (tmp_path / "a.txt").write_text(OLD)

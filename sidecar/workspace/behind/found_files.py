@@ -187,6 +187,7 @@ class FoundFiles:
             )
 
     def _tell(self, session: Session, left: dict[str, str]) -> None:
+        left = {**self._behind.unopened.untold.pop((session.id, session.turn), {}), **left}
         if left:
             why = next(iter(left.values()))
             self._behind.tell(

@@ -84,7 +84,7 @@ class KnownBefore:
             return Then(text, like, account.exact, mode=0o644 if was is None else was.mode)
         if start is not None:
             named = named or self._evidence.named_as(session, uri)
-            if start.is_unseen and _saw_it(named, start.asked):
+            if _saw_it(named, start):
                 return Then(named.text, _like(None, named), exact=True)
             if start.why:
                 return Then(why=start.why)
@@ -96,9 +96,14 @@ class KnownBefore:
         return Then(named.text, like, exact=True, why=named.why)
 
 
-def _saw_it(named: Named | None, asked: int) -> TypeGuard[Named]:
-    """Whether the call that named the file was in time to read what it said when the agent got its prompt."""
-    return named is not None and named.text is not None and named.changed <= asked
+def _saw_it(named: Named | None, start: Before) -> TypeGuard[Named]:
+    """Whether the call that named the file was in time to read what it said when the turn began, and nobody else has that: nobody had looked when the
+    agent got its prompt, or there was no room for it."""
+    if named is None or named.text is None or not start.why:
+        return False
+    if start.is_unseen:
+        return named.changed <= start.asked
+    return start.stat is not None and named.changed == changed_at(start.stat)
 
 
 def _like(start: Before | None, named: Named | None) -> Decoded | None:

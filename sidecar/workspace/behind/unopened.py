@@ -72,6 +72,8 @@ class Unopened:
         self._renames = Renames(state, editor, recorder, starts, whose, files, accounts)
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
+        self.untold: dict[tuple[str, int], dict[str, str]] = {}
+        """Those of them that the user is told of at the end of the turn, all together."""
 
     def made(self) -> list[str]:
         """The files (canonical) that agents made, and that nobody has reviewed."""
@@ -207,6 +209,8 @@ class Unopened:
         if named is not None and not named.quiet and not gone:
             words = f"{shorten(escape(path), 300)} was changed by {session.agent} and cannot be taken back: {why}."
             self._editor.show("warning", words)
+        elif named is None or named.quiet:
+            self.untold.setdefault((session.id, session.turn), {})[path] = why
         return why
 
     async def _look_at_bytes(
