@@ -19,6 +19,8 @@ from sidecar.core.text import BOM, Text
 def spelled_as(text: str, like: str) -> str:
     """`text` in the line ends of `like`, and with a mark where that has one; `text` itself where `like` has line ends of several kinds and
     is another text."""
+    if "\r" not in text and "\r" not in like and text.startswith(BOM) == like.startswith(BOM):
+        return text  # nearly always
     other = Normal(like)
     compared = normal(text)
     if compared == other.text:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from sidecar.journal.entry import Entry
+from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, listed, play
+from tests.workspace.test_review import ALL
 from tests.workspace.test_whose import reject_all
 from tests.workspace.test_writes import done
 
@@ -61,6 +63,32 @@ class SlowJournal(MemoryJournal):
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         await asyncio.sleep(0.5)
         return await super().begin(entry, takes_back)
+
+
+@pytest.mark.parametrize("closes", [0.0, 0.1, 0.4, 0.6, 1.0, 1.2])
+@pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
+@pytest.mark.parametrize("name", TAKES_NO_EDITS)
+def test_of_a_document_that_is_closed_right_after_that(
+    tmp_path: Path, name: str, custom: bool, closes: float
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: (tmp_path / "a.txt").read_text() == TEXT)
+        await asyncio.sleep(closes)
+        editor.closes("a.txt")
+        done(await write)
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+        await bench.workspace.review.listed(ALL)
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
 
 
 @pytest.mark.parametrize("types", [True, False], ids=["types", ""])

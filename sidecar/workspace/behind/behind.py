@@ -559,6 +559,9 @@ class Behind:
         """Enters what the document, which is closed, could not take from its file."""
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
         start, legs = self._apart.pop(uri, ("", []))
+        over, ours = self._written.pop(uri, ("", None))
+        if ours is not None:
+            start, legs = start if legs else over, [*legs, ours]
         before = raw_before(start, raw)
         taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
         for leg in legs:
