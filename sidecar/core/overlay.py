@@ -201,7 +201,7 @@ class Overlay:
             odd = _BEFORE_OPEN
         elif version is not None and document.desynchronised is None:
             if version == document.version and not changes:
-                return Applied(document, note="told again, with nothing in it")
+                return Applied(document)
             if version <= document.version:
                 odd = f"version {version} after {document.version}"
             elif self.in_any_order and version > document.version + 1:

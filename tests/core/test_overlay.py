@@ -73,7 +73,7 @@ NOWHERE = ContentChange(Range(Position(-1, -1), Position(-1, -1)), "")
             "aXbc",
             6,
             None,
-            "told again, with nothing in it",
+            None,
         ),
         ([opened("abc", 5), changed(5), changed(6, at("0:1", "X"))], "aXbc", 6, None, None),
         ([opened("abc", 5), changed(4)], "abc", 4, "version 4 after 5", "version 4 after 5"),

@@ -212,7 +212,7 @@ async def test_nothing_grows(tmp_path: Path, record_property: Callable[[str, obj
         record_property(f"{name} a minute", round(by, 3))
     assert slopes["mb"] * MINUTES * (1 - WARM) < MOST, slopes
     for name in ("descriptors", "threads", "processes"):
-        assert abs(slopes[name]) * MINUTES * (1 - WARM) < 1, slopes
+        assert slopes[name] * MINUTES * (1 - WARM) < 1, slopes  # threads that wait for work end by and by
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:
