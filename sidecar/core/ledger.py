@@ -197,12 +197,8 @@ class Ledger:
 
     def user_led(self, before: Text, after: Text) -> None:
         """The text has changed from one to the other, and not by an agent. Other line ends are no edit."""
-        was, now = str(before), str(after)
-        if self.hunks and (spelled := spelled_as(was, now)) != was:
-            before = after if spelled == now else Text.of(spelled)
-            self.respelled(was, before)
-            was = spelled
-        self.user_edits(before, diff(was, now))
+        before = self.takes_line_ends(before, after)
+        self.user_edits(before, diff(str(before), str(after)))
 
     def user_edits(self, before: Text, changes: ChangeSet) -> None:
         """Somebody else's edits of the current text, `before`."""
@@ -479,10 +475,18 @@ class Ledger:
         """The document now has another text, with these hunks. What was kept of them meanwhile stays kept."""
         self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
 
-    def respelled(self, before: str, after: Text) -> None:
-        """The document now says the same with other line ends."""
-        self.hunks = _effective(respelled(self.hunks, before, after))
+    def takes_line_ends(self, text: Text, like: Text) -> Text:
+        """The current text, in the line ends of one that it is about to become."""
+        if not self.hunks:
+            return text
+        was, now = str(text), str(like)
+        spelled = spelled_as(was, now)
+        if spelled == was:
+            return text
+        after = like if spelled == now else Text.of(spelled)
+        self.hunks = _effective(respelled(self.hunks, was, after))
         self._left = Left()
+        return after
 
     def _is_kept(self, hunk: Hunk) -> bool:
         """Whether the work of any of its authors was kept."""

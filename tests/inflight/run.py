@@ -6,13 +6,12 @@ import asyncio
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
 from sidecar.disk import folder_files
-from sidecar.journal.entry import Entry
 from sidecar.workspace.state import acts
 from tests.inflight import checks
 from tests.inflight.account import Problem
@@ -21,7 +20,7 @@ from tests.inflight.memory_disk import clock
 from tests.inflight.scene import Scene
 from tests.inflight.user import User
 from tests.support.editor_time import run
-from tests.support.workspaces import MemoryJournal, a_workspace
+from tests.support.workspaces import SlowJournal, a_workspace
 
 REST_SECONDS = 400.0
 """Virtual: longer than any answer that comes at all, and than whoever waits for it."""
@@ -43,19 +42,6 @@ class Report:
 
 def nobody(line: str) -> None:
     pass
-
-
-class Journal(MemoryJournal):
-    """Takes its time."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._seconds = seconds
-
-    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        if self._seconds:
-            await asyncio.sleep(self._seconds)
-        return await super().begin(entry, takes_back)
 
 
 def play(
@@ -86,7 +72,7 @@ def play(
 
 
 async def _play(scene: Scene, report: Report) -> None:
-    journal = Journal(scene.journal_takes)
+    journal = SlowJournal(scene.journal_takes)
     settings = {"afterWrite": scene.policy, "beforePrompt": "nothing"}
     async with a_workspace(
         scene.folder, scene.editor, scene.turns, settings=settings, journal=journal, storage=scene.storage

@@ -377,3 +377,16 @@ class MemoryJournal:
 
     async def last_turn(self, session: str) -> int:
         return max((entry.turn for entry in self.entries.values() if entry.session == session), default=0)
+
+
+class SlowJournal(MemoryJournal):
+    """Takes that many seconds until a write is journalled."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        if self._seconds:
+            await asyncio.sleep(self._seconds)
+        return await super().begin(entry, takes_back)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,14 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position
 from sidecar.demo.model import DocumentEdits, Event, Replacement
-from sidecar.journal.entry import Entry
 from sidecar.workspace.ports.ports import Reloaded
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
-from tests.support.file_time import tick
+from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import Turn, listed, opened
+from tests.workspace.test_behind import Turn, listed
 from tests.workspace.test_behind import play as play_turn
-from tests.workspace.test_whose import reject_all
-from tests.workspace.test_writes import BASE, done, play
+from tests.workspace.test_writes import BASE, play
 
 
 async def taken(
@@ -598,52 +594,6 @@ def test_undoing_a_rejection_beyond_a_reload_puts_it_under_review_again(
         assert [row["newText"] for row in bench.workspace.review.rows(Selector())] == ["AGENT\n", "FIVE"]
 
     play_turn(tmp_path, habits, script, before=before, after=after, arrives_after=arrives)
-
-
-class SlowJournal(MemoryJournal):
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._seconds = seconds
-
-    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        await asyncio.sleep(self._seconds)
-        return await super().begin(entry, takes_back)
-
-
-@pytest.mark.parametrize("again", [False, True], ids=["", "again"])
-@pytest.mark.parametrize("saves", [False, True], ids=["", "saved"])
-@pytest.mark.parametrize("seconds", [0.2, 0.3, 0.4])
-@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
-def test_what_an_agent_had_begun_to_write_before_the_disk_changed_stays_under_review(
-    tmp_path: Path, name: str, seconds: float, saves: bool, again: bool
-) -> None:
-    """The editor is being given time to take another program's change, with nothing under review before it (hands, Neovim 0.7, seed 630010)."""
-    path, mine = tmp_path / "a.txt", BASE.replace("three", "mine")
-
-    async def script(turn: Turn, editor: FakeEditor) -> None:
-        editor.replaces("a.txt", "three", "mine")
-        await asyncio.sleep(2)
-        await turn.bench.read("a.txt")
-        write = asyncio.ensure_future(turn.bench.write("a.txt", mine + "agent's\n"))
-        await asyncio.sleep(0.01)
-        tick()
-        path.write_text("a program's\n" + BASE)
-        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
-        done(await write)
-        if again:
-            done(await turn.bench.write("a.txt", mine + "more\nagent's\n"))
-        await asyncio.sleep(0.1)
-        if saves:
-            assert editor.saves("a.txt") or editor.overwrites("a.txt")
-        await asyncio.sleep(5)
-
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert "".join(row[2] for row in listed(bench)) == ("more\n" if again else "") + "agent's\n"
-        kept = "" if saves and not again else "a program's\n"  # by then the user has saved over it
-        await reject_all(bench)
-        assert editor.text("a.txt") == kept + mine
-
-    play_turn(tmp_path, EDITORS[name], script, before=opened, after=after, journal=SlowJournal(seconds))
 
 
 def test_a_document_that_was_taken_and_put_back_as_it_was_is_brought_together_once_more(

@@ -4,17 +4,15 @@ begins with them."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sidecar.journal.entry import Entry
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench, MemoryJournal
+from tests.support.workspaces import Bench, SlowJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
 from tests.workspace.test_review import ALL, texts
 from tests.workspace.test_whose import reject_all
@@ -110,12 +108,6 @@ def test_a_save_right_after_the_editor_took_an_agents_change_is_on_top_of_it(
     play(tmp_path, EDITORS[name], script, before=opened, after=after)
 
 
-class SlowJournal(MemoryJournal):
-    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        await asyncio.sleep(0.5)
-        return await super().begin(entry, takes_back)
-
-
 @pytest.mark.parametrize("pause", [0.3, 0.5, 0.7, 0.9, 1.1, 1.3])
 def test_a_save_while_what_the_editor_took_is_being_journalled_is_no_part_of_that(
     tmp_path: Path, pause: float
@@ -146,7 +138,7 @@ def test_a_save_while_what_the_editor_took_is_being_journalled_is_no_part_of_tha
         assert editor.text("a.txt") == "typed\n" + BASE.replace("one", "mine")
         assert "mine" in path.read_text()
 
-    play(tmp_path, VSCODE, script, before=opened, after=after, journal=SlowJournal())
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=SlowJournal(0.5))
 
 
 @pytest.mark.parametrize("habits", [WELL_BEHAVED, NEOVIM_OURS], ids=["", "neovim"])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sidecar.journal.entry import Entry
 from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
-from tests.support.workspaces import Bench, MemoryJournal
+from tests.support.workspaces import Bench, SlowJournal
 from tests.workspace.test_behind import BASE, Turn, listed, play
 from tests.workspace.test_review import ALL
 from tests.workspace.test_whose import reject_all
@@ -57,12 +55,6 @@ def test_in_an_editor_that_takes_no_edits(tmp_path: Path, name: str, custom: boo
             assert (tmp_path / "a.txt").read_text() == BASE
 
     play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
-
-
-class SlowJournal(MemoryJournal):
-    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        await asyncio.sleep(0.5)
-        return await super().begin(entry, takes_back)
 
 
 @pytest.mark.parametrize("closes", [0.0, 0.1, 0.4, 0.6, 1.0, 1.2])
@@ -112,4 +104,4 @@ def test_of_a_file_that_is_opened_while_it_is_being_written(
         assert "agent's" in editor.text("a.txt")
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
-    play(tmp_path, EDITORS[name], script, after=after, journal=SlowJournal())
+    play(tmp_path, EDITORS[name], script, after=after, journal=SlowJournal(0.5))

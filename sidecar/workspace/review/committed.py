@@ -62,9 +62,7 @@ class Committed:
                 now = await anyio.to_thread.run_sync(_noted, top, before)
                 is_reviewed = is_users and not self._at_work()
                 if now is None:
-                    if (
-                        not is_reviewed
-                    ):  # what was committed until now would pass for the user's the next time
+                    if not is_reviewed:  # else it would pass for the user's the next time
                         self._known.pop(top, None)
                     continue
                 self._known[top] = now

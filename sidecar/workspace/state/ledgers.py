@@ -13,7 +13,6 @@ from itertools import islice
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Hunk, Ledger, Mark, Rejection
-from sidecar.core.respelled import spelled_as
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
@@ -166,8 +165,8 @@ class Reviewed:
 
     def _catch_up(self, text: Text) -> None:
         self.is_gone = False
-        if text != self.text and self.ledger.hunks:
-            self._spelled_as(text)
+        if text != self.text:  # editors even out line ends when they open a file
+            self.text = self.ledger.takes_line_ends(self.text, text)
         if text == self.text or self._is_before_the_newest_write(text):
             return
         is_known = self.ledger.has_seen(text)
@@ -176,15 +175,6 @@ class Reviewed:
         self.guessed = None if is_known else text
         self.ledger.user_led(self.text, text)
         self.text = text
-
-    def _spelled_as(self, text: Text) -> None:
-        """Editors even out line ends when they open a file: that is nobody's edit."""
-        was = str(self.text)
-        spelled = spelled_as(was, str(text))
-        if spelled != was:
-            now = text if spelled == str(text) else Text.of(spelled)
-            self.ledger.respelled(was, now)
-            self.text = now
 
     def _is_before_the_newest_write(self, text: Text) -> bool:
         """Whether the document is as it was before the newest write that is under review (an editor has kept it unsaved, or somebody undid the write):
