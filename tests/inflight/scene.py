@@ -130,15 +130,13 @@ class Scene:
         """What happens inside is the user's doing."""
         before, disk = tokens(self.truth(name)), tokens(self.disk.text(self.path(name)))
         yield
-        self.account.user(name, before, tokens(self.truth(name)))
-        self.account.file(name).taken_by_others -= tokens(self.disk.text(self.path(name)))
-        self.account.file(name).put |= (
-            tokens(self.disk.text(self.path(name))) - disk
-        )  # what the user saved is there to stay
-        # saving over what others put there is the user's choice
-        self.account.file(name).taken_by_user |= {
-            t for t in disk - tokens(self.disk.text(self.path(name))) if t not in tokens(self.truth(name))
-        }
+        says, saved = tokens(self.truth(name)), tokens(self.disk.text(self.path(name)))
+        file = self.account.file(name)
+        self.account.user(name, before, says)
+        # what the user saved is there to stay, but for what the document had taken from others while the save ran
+        file.taken_by_others -= saved & says
+        file.put |= saved - disk
+        file.taken_by_user |= disk - saved - says  # saving over what others put there is the user's choice
 
     def undoes(self, name: str, who: str = "user") -> None:
         """One undo of the user's. Where the editor joins typing to an edit (eglot without our file), that goes along with it."""

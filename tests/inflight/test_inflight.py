@@ -90,6 +90,13 @@ def test_an_edit_that_comes_late_and_to_a_wrong_place_is_put_right(seed: int) ->
     assert not report.problems, report
 
 
+@pytest.mark.parametrize("seed", [1880000318, 1900001070])
+def test_what_is_typed_while_a_save_runs_is_not_taken_for_saved(seed: int) -> None:
+    """It is told before the save, and the file was looked at in between. A tool that wrote the file then seemed to have taken it away."""
+    report = play(seed)
+    assert not report.problems, report
+
+
 def test_a_seed_is_the_same_run_every_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:

@@ -87,6 +87,30 @@ def test_a_save_that_was_not_made_leaves_known_what_was_known(known: Callable[[D
     assert (disk.between(URI, 0, 99), disk.newest(URI), disk.knows(URI, "one\n")) == before
 
 
+@pytest.mark.parametrize("ended", ["it saved less", "nothing was saved"])
+def test_what_was_told_as_saved_and_never_written_was_on_the_disk_at_no_time(ended: str) -> None:
+    """What the user typed while the editor saved is told before the save. The file may be looked at before anybody knows what was saved."""
+    disk, moment = texts(), 10
+    disk.seen(URI, "one\n")
+    disk.written(URI, Text.of("one\ntyped\n"), moment, by_editor=True)
+    disk.seen(URI, "one\n")
+    if ended == "it saved less":
+        disk.saved_was(URI, "one\n")
+    else:
+        disk.unwritten(URI, Text.of("one\ntyped\n"))
+    assert not disk.knows(URI, "one\ntyped\n")
+    assert disk.between(URI, 0, 99) == ["one\n"]
+
+
+def test_a_save_that_was_found_is_none_that_was_told_only() -> None:
+    disk = texts()
+    disk.written(URI, Text.of("one\n"), 10, by_editor=True)  # not found there by anybody
+    disk.written(URI, Text.of("two\n"), 20, by_editor=True)
+    disk.seen(URI, "two\n")
+    disk.saved_was(URI, "three\n")
+    assert disk.between(URI, 0, 99) == ["one\n", "two\n", "three\n"]
+
+
 def test_whose_the_newest_text_is() -> None:
     disk = texts()
     disk.seen(URI, "one\n")

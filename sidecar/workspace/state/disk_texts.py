@@ -78,10 +78,9 @@ def _kept(text: Text | Kept | str, texts: Sequence[_DiskText]) -> Kept:
     return Kept.of(text, like) if isinstance(text, str) else Kept.of_raw(text, like)
 
 
-def _was_not_saved(texts: list[_DiskText], newest: _DiskText) -> None:
-    """Nothing was written when the editor told that it wrote `newest`: what was known before is known still."""
-    if newest.unless_saved is not None:
-        texts[:] = [*newest.unless_saved, *texts[texts.index(newest) + 1 :]]
+def _told(texts: Sequence[_DiskText]) -> _DiskText | None:
+    """What the editor told that it wrote, and nobody has found there. Something else may have been found since."""
+    return next((known for known in reversed(texts) if known.unless_saved is not None), None)
 
 
 def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: int) -> None:
@@ -125,7 +124,10 @@ class DiskTexts:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
         self.wrote(uri, text)
         texts = self._of(uri)
-        before = tuple(replace(known, unless_saved=None) for known in texts)
+        if by_editor:  # whatever came of the save before this one, it is over
+            for known in texts:
+                known.unless_saved = None
+        before = tuple(replace(known) for known in texts)
         self._add(texts, _DiskText(_kept(text, texts), moment, moment, by_us=True, by_editor=by_editor))
         texts[-1].unless_saved = before if by_editor else None
 
@@ -193,17 +195,19 @@ class DiskTexts:
         self.wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.since
-        if newest is not None and newest.text != text:
-            _was_not_saved(texts, newest)
+        told = _told(texts)
+        if told is not None and told.text != text:
+            self._was_not_saved(texts, told)
         kept = _kept(text, texts)
         self._add(texts, _DiskText(kept, since, self.moment(), by_us=True, by_editor=True))
 
     def unwritten(self, uri: DocumentUri, text: Text) -> None:
         """The editor told that it wrote `text` (raw), and did not."""
         self.not_wrote(uri, text)
-        texts, newest = self._of(uri), self._newest(uri)
-        if newest is not None and newest.text.is_said_by(text):
-            _was_not_saved(texts, newest)
+        texts = self._of(uri)
+        told = _told(texts)
+        if told is not None and told.text.is_said_by(text):
+            self._was_not_saved(texts, told)
 
     def between(
         self, uri: DocumentUri, since: int, moment: int, own: Own | None = None, again: int | None = None
@@ -302,6 +306,13 @@ class DiskTexts:
         while len(self._texts) > MAX_FILES:
             self._texts.popitem(last=False)
         return texts
+
+    def _was_not_saved(self, texts: list[_DiskText], told: _DiskText) -> None:
+        """Nothing was written when the editor told that it wrote this: what was known before is known still, and what was found since."""
+        found_since = texts[[one is told for one in texts].index(True) + 1 :]
+        texts[:] = told.unless_saved or ()
+        for one in found_since:
+            self._add(texts, one)
 
     def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
         same = [known for known in texts if known.text == new.text]
