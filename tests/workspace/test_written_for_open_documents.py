@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Encoded, Resolved, Stat
 from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
@@ -105,3 +107,43 @@ def test_of_a_file_that_is_opened_while_it_is_being_written(
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     play(tmp_path, EDITORS[name], script, after=after, journal=SlowJournal(0.5))
+
+
+def takes_its_time(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
+    """A file has what is written half a second before that is done."""
+    storage = bench.workspace.state.storage
+    save = storage.save
+
+    async def slowly(file: Resolved, data: Encoded) -> Stat | Refusal:
+        saved = await save(file, data)
+        await asyncio.sleep(0.5)
+        return saved
+
+    monkeypatch.setattr(storage, "save", slowly)
+
+
+@pytest.mark.parametrize("types", [True, False], ids=["types", ""])
+@pytest.mark.parametrize("opens", [0.0, 0.25, 0.45])
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_of_a_file_that_is_opened_before_its_writing_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, opens: float, types: bool
+) -> None:
+    """It says what was written already, while its folder still has to reach the disk."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        takes_its_time(monkeypatch, turn.bench)
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: (tmp_path / "a.txt").read_text() == TEXT)
+        await asyncio.sleep(opens)
+        editor.opens("a.txt")
+        if types:
+            editor.replaces("a.txt", "one", "mine")
+        done(await write)
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == (TEXT.replace("one", "mine") if types else TEXT)
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, EDITORS[name], script, after=after)

@@ -49,6 +49,7 @@ from sidecar.workspace.behind.legs import (
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
 from sidecar.workspace.behind.whose import Known, Part, Whose
+from sidecar.workspace.behind.written import Written
 from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import DiskChange, Recorder
 from sidecar.workspace.ports.ports import Editor, Level
@@ -107,8 +108,7 @@ class Behind:
         """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
         self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
         """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
-        self._written: dict[DocumentUri, tuple[str, Leg]] = {}
-        """What we put into the files of open documents for agents, with the text before it (compared form), until the documents have it."""
+        self._written = Written()
         self._seen: dict[DocumentUri, Seen] = {}
         """Changes of files that are being brought into their open documents."""
         self._empty: dict[DocumentUri, float] = {}
@@ -190,10 +190,34 @@ class Behind:
         """Within it a change of its file is looked for, and is known to whoever comes next."""
         return self._entering.one_at_a_time(tracked.document.uri)
 
-    def wrote(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
-        """We wrote the file of an open document for an agent, as journalled, and the editor has not taken that from there yet."""
-        leg = Leg(normal(str(change.after)), file_time(), Part(None, session), author, is_ours=True)
-        self._written[uri] = normal(str(change.before)), leg
+    def writes(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
+        """We are about to write a file for an agent, as journalled. The editor may have it open, or open it in that moment, with the old text or the
+        new one."""
+        self._written.begins(session, uri, author, change)
+
+    def did_not_write(self, uri: DocumentUri, author: Author) -> None:
+        self._written.forget(uri, author)
+
+    def wrote(self, uri: DocumentUri, author: Author) -> bool:
+        """It is written. False: no document has it or is to have it, and it is a change of the file."""
+        tracked, is_known = self._state.documents.get(uri), self._written.ends(uri, author)
+        if tracked is None:
+            self._written.forget(uri, author)
+            return not is_known
+        if tracked.observed.is_set():
+            self._opened_with_written(tracked)
+        return True
+
+    def _opened_with_written(self, tracked: Tracked) -> None:
+        """Enters what we wrote in its file, where the document was opened with that already."""
+        uri, disk, before = tracked.document.uri, tracked.saved, None
+        write = None if disk is None else self._written.opened_with(uri, str(disk))
+        if write is None or not _opened_with(tracked, write.before, write.leg.after):
+            return
+        for leg in self._written.takes(uri, before, str(disk)):
+            if leg.part is not None and leg.author is not None:
+                self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
+            before = leg.after
 
     def brings_in(self, tracked: Tracked, seen: Seen) -> None:
         """Until `settle`, a document that is opened again under this name begins with that change."""
@@ -220,19 +244,15 @@ class Behind:
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
-        over, ours = self._written.pop(uri, ("", None))
-        if ours is not None and ours.after != disk:
-            ours = None
         known = self._apart_from(uri, before)
-        waits = ours is not None or any(leg.is_ours for leg in known)
+        last = known[-1].after if known else before
+        ours = self._written.takes(uri, last, disk)
+        waits = bool(ours) or any(leg.is_ours for leg in known)
         if not waits and self._state.documents.disk.is_ours(uri, disk):
             return None  # a save that nobody has looked at yet
-        last = known[-1].after if known else before
-        legs: list[Leg] = []
+        legs = ours
         passed: list[tuple[str, int]] = []
-        if ours is not None:
-            legs = [ours] if over == last else [Leg(over, ours.at), ours]
-        elif self._evidence.is_acting():
+        if not ours and self._evidence.is_acting():
             start = await self._known.at_start(uri, path)
             passed = self._passed(uri, path, (last, found or last), disk, since, at)
             if found is not None and since is not None:
@@ -466,11 +486,10 @@ class Behind:
             self._entering.enter_instead(tracked, seen, disk)
         elif tracked is not first and disk is not None and _opened_with(tracked, seen.start, disk):
             self._entering.enter_reopened(tracked, seen)
+        if state == "failed" and not tracked.closed:  # the next look finds it again
+            self._written.again(uri, seen.start, seen.legs, but_for=settled)
         for leg in seen.legs:
-            if leg.is_ours:
-                if state == "failed" and disk == leg.after and not tracked.closed:
-                    self._written[uri] = seen.start, leg  # the next look finds it again
-            elif leg.author is not None and leg.author not in settled:
+            if not leg.is_ours and leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
 
@@ -499,6 +518,7 @@ class Behind:
         """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
         if it had been found before that. `is_gone`: the editor had read that before, and the file says something newer."""
         uri = tracked.document.uri
+        self._opened_with_written(tracked)
         if not self._evidence.is_acting():
             return
         session = self._evidence.during(path)
@@ -559,10 +579,9 @@ class Behind:
         """Enters what the document, which is closed, could not take from its file."""
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
         start, legs = self._apart.pop(uri, ("", []))
-        over, ours = self._written.pop(uri, ("", None))
-        if ours is not None:
-            start, legs = start if legs else over, [*legs, ours]
-        before = raw_before(start, raw)
+        begin, ours = self._written.left(uri, legs[-1].after if legs else None)
+        legs = [*legs, *ours]
+        before = raw_before(start if len(legs) > len(ours) else begin, raw)
         taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
         for leg in legs:
             after = raw_before(leg.after, raw)

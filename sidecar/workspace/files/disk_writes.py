@@ -121,24 +121,34 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         reload = self._reload(task, place.uri, author, known.after, begun.proper)
+        is_agents = (
+            begun.refused is None
+        )  # else what was there before is back, and nothing of the agent's is written
+        if reload is None and is_agents:
+            self._behind.writes(task.session, place.uri, author, known)
         saved = await self._state.storage.save(file, begun.data)
         if isinstance(saved, Refusal):
             if reload is not None:
                 reload.end()
+            self._behind.did_not_write(place.uri, author)
             await self._recorder.finish(author, "failed")
             return saved
         disk.written(place.uri, known.after, beliefs.moment())
         if reload is None or not await reload.wait(RELOAD_SECONDS):
-            if self._state.documents.get(place.uri) is None:
+            if reload is not None and is_agents:
+                self._behind.writes(task.session, place.uri, author, known)
+            is_documents = self._behind.wrote(place.uri, author) if is_agents else self._is_open(place.uri)
+            if not is_documents:
                 self._recorder.disk_change(task.session, place.uri, author, begun.changes, known)
-            elif begun.refused is None:
-                self._behind.wrote(task.session, place.uri, author, known)
-        if begun.refused is not None:  # nothing of the agent's was written; what was there before is back
+        if begun.refused is not None:
             await self._recorder.finish(author, "failed")
             return begun.refused
         await self._recorder.finish(author, "done")
         task.believe(beliefs, place.uri, disk.newest(place.uri), begun.said)
         return self._done(author, place)
+
+    def _is_open(self, uri: DocumentUri) -> bool:
+        return self._state.documents.get(uri) is not None
 
     async def _begun(
         self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None

@@ -1,0 +1,102 @@
+"""Written: what we put into files for agents that the editor has open, or opens in that moment, until the documents have it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from sidecar.core.ledger import Author
+from sidecar.core.normal import normal
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.behind.legs import Leg
+from sidecar.workspace.behind.whose import Part
+from sidecar.workspace.edits.recording import DiskChange
+from sidecar.workspace.state.acts import now as file_time
+from sidecar.workspace.state.sessions import Session
+
+
+@dataclass(slots=True)
+class Write:
+    """One write, as journalled. Texts are in the compared form."""
+
+    before: str
+    leg: Leg
+    part: Part
+    author: Author
+    is_there: bool = False
+    """It is done. Before that, the file may say so already."""
+
+
+class Written:
+    """By document, oldest first."""
+
+    def __init__(self) -> None:
+        self._writes: dict[DocumentUri, list[Write]] = {}
+
+    def begins(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
+        """The file is about to be written."""
+        part = Part(None, session)
+        leg = Leg(normal(str(change.after)), file_time(), part, author, is_ours=True)
+        self._writes.setdefault(uri, []).append(Write(normal(str(change.before)), leg, part, author))
+
+    def ends(self, uri: DocumentUri, author: Author) -> bool:
+        """The file is written. False: a document has it, and that is entered."""
+        found = next((one for one in self._writes.get(uri, ()) if one.author == author), None)
+        if found is not None:
+            found.is_there = True
+        return found is not None
+
+    def forget(self, uri: DocumentUri, author: Author) -> None:
+        """It was not written, or is entered."""
+        self._keep(uri, [one for one in self._writes.get(uri, ()) if one.author != author])
+
+    def takes(self, uri: DocumentUri, start: str | None, disk: str) -> list[Leg]:
+        """The steps from `start` to `disk`, which the file says now, the last of them ours; none: that is not what we wrote. Whoever asks enters them, and
+        the newer ones are still to come. What others have written over is not asked for again."""
+        writes = self._writes.get(uri, [])
+        last = max((n for n, one in enumerate(writes) if one.leg.after == disk), default=-1)
+        newer = writes[last + 1 :]
+        self._keep(uri, newer if last >= 0 else [one for one in newer if not one.is_there])
+        return _steps(start, writes[: last + 1])
+
+    def left(self, uri: DocumentUri, start: str | None) -> tuple[str, list[Leg]]:
+        """The steps of what is written, with the text before the first, when the document was closed without it. Whoever asks enters them. `start`: where
+        steps of others that it could not take have led; None: there are none."""
+        writes = self._writes.get(uri, [])
+        done = [one for one in writes if one.is_there]
+        self._keep(uri, [one for one in writes if not one.is_there])
+        start = done[0].before if start is None and done else start
+        return start or "", _steps(start, done)
+
+    def opened_with(self, uri: DocumentUri, disk: str) -> Write | None:
+        """The newest write that made of the file what it says."""
+        return next((one for one in reversed(self._writes.get(uri, [])) if one.leg.after == disk), None)
+
+    def again(
+        self, uri: DocumentUri, start: str, legs: Sequence[Leg], *, but_for: Container[Author | None]
+    ) -> None:
+        """What `takes` returned, among the steps `legs` from `start` on, could not be entered. `but_for`: the authors of those that are kept elsewhere."""
+        writes: list[Write] = []
+        for leg in legs:
+            is_new = leg.is_ours and leg.author not in but_for
+            if is_new and leg.part is not None and leg.author is not None:
+                writes.append(Write(start, leg, leg.part, leg.author, is_there=True))
+            start = leg.after
+        self._keep(uri, [*writes, *self._writes.get(uri, [])])
+
+    def _keep(self, uri: DocumentUri, writes: list[Write]) -> None:
+        if writes:
+            self._writes[uri] = writes
+        else:
+            self._writes.pop(uri, None)
+
+
+def _steps(start: str | None, writes: list[Write]) -> list[Leg]:
+    """What came in between is nobody's."""
+    steps: list[Leg] = []
+    for one in writes:
+        if one.before != start:
+            steps.append(Leg(one.before, one.leg.at))
+        steps.append(one.leg)
+        start = one.leg.after
+    return steps
