@@ -143,6 +143,8 @@ class Ledger:
         """By a hunk's number: the hunk that has its changes now, since a later edit by an agent joined the two."""
         self._steps = 0
         """The number of edits by agents and reviews."""
+        self.when_seen_again: Callable[[Text], None] | None = None
+        """Called when an edit has led to a text that was seen before, whose hunks are there again."""
 
     @property
     def is_idle(self) -> bool:
@@ -427,6 +429,7 @@ class Ledger:
     def copy(self) -> Ledger:
         """A copy on which a user's edits can be tried; see `becomes`."""
         tried = copy(self)
+        tried.when_seen_again = None
         tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
         tried._left = self._left
         return tried
@@ -447,6 +450,8 @@ class Ledger:
         for seen in reversed(self._remembered):
             if seen.text == text:
                 self._has_again(seen.hunks)
+                if self.when_seen_again is not None:
+                    self.when_seen_again(text)
                 return
 
     def _come_back(self, edit: Edit, text: Text) -> None:

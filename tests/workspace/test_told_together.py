@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ BEFORE, AGENTS = "one\ntwo\nthree\nfour\n", "one\nTWO\nthree\nFOUR\n"
 def change(first: int, last: int, text: str) -> ContentChange:
     """Of whole lines, from 0."""
     return ContentChange(Range(Position(first, 0), Position(last, 0)), text)
+
+
+def within(line: int, start: int, last: int, end: int, text: str) -> ContentChange:
+    return ContentChange(Range(Position(line, start), Position(last, end)), text)
 
 
 def under_review(bench: Bench) -> Reviewed:
@@ -139,3 +144,25 @@ async def test_two_undos_and_typing_in_one_message(tmp_path: Path) -> None:
         assert bench.text("a.txt") == first.replace("four", "four!")
         assert [hunk.text for hunk in ledger.hunks] == ["new\n", "newer\n", "THREE "]
         assert ledger.base(bench.text("a.txt")) == plain.replace("four", "four!")
+
+
+async def test_an_undo_of_an_edit_of_an_agents_own_lines_and_typing_between_them(tmp_path: Path) -> None:
+    """The undo leads to a text that was under review before; the typing only divides what is there."""
+    texts = ["one\n", "one\nfirst\n}\n", "}\none more\nfirst }\n}\n"]
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", texts[0])
+        reviewed = bench.workspace.state.ledgers.at(bench.uri("a.txt"), Text.of(texts[0]), live=True)
+        bench.open("a.txt", texts[-1])
+        for number, (before, after) in enumerate(pairwise(texts), 1):
+            author = Author("s", 1, f"w{number}")
+            reviewed.ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
+        undone = (
+            within(0, 0, 1, 0, ""),
+            within(0, 3, 0, 8, ""),
+            within(1, 5, 1, 7, ""),
+        )
+        bench.workspace.apply(
+            Modification(reviewed.uri, Action.CHANGE, 2, (*undone, change(2, 2, "typed\n")))
+        )
+        assert bench.text("a.txt") == "one\nfirst\ntyped\n}\n"
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == ["first\n", "}\n"]

@@ -146,16 +146,25 @@ class Reviewed:
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
         """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so, and several.
-        Of the two ways to see them, that one counts after which more of the hunks there are ones that were there before. `now` gives the document's
-        text."""
+        Of the two ways to see them, that one counts after which more of the hunks there are ones that were there before. A text in between that was
+        seen before is certain (an undo led there), and only what is told after it may be seen in two ways. `now` gives the document's text."""
         before, together = now(), self.ledger.copy()
+
+        def begins_anew(text: Text) -> None:
+            nonlocal before, together
+            before, together = text, self.ledger.copy()
+
+        self.ledger.when_seen_again = begins_anew
+        try:
+            yield
+        finally:
+            self.ledger.when_seen_again = None
         were, newest = {hunk.id: hunk.said for hunk in together.hunks}, together.newest_id
 
         def left(ledger: Ledger) -> int:
             """How many hunks are as they were, or as they were when they went earlier."""
             return sum(were.get(h.id, h.said) == h.said for h in ledger.hunks if h.id <= newest)
 
-        yield
         there = {hunk.id: hunk.said for hunk in self.ledger.hunks}
         if all(there.get(number) == said for number, said in were.items()):
             return
