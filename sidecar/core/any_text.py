@@ -31,8 +31,30 @@ def part(text: AnyText, start: int, end: int) -> AnyText:
 
 
 def ends_line(text: AnyText) -> bool:
-    """Whether it ends with "\n"."""
-    return len(text) > 0 and part(text, len(text) - 1, len(text)) == "\n"
+    """Whether it ends with a line end."""
+    return len(text) > 0 and begins_line(text, len(text))
+
+
+def begins_line(text: AnyText, at: int) -> bool:
+    """Whether a line begins at this offset (code points), or the text ends there with a line end. \\n, \\r\\n and \\r end lines."""
+    if at == 0:
+        return True
+    before = part(text, at - 1, at)
+    return before == "\n" or (before == "\r" and (at == len(text) or part(text, at, at + 1) != "\n"))
+
+
+def line_start(text: AnyText, at: int) -> int:
+    """Where the line begins that has this offset; code points."""
+    start = text.rfind("\n", 0, at) + 1
+    is_within_end = start < at < len(text) and part(text, at - 1, at + 1) == "\r\n"
+    return max(start, text.rfind("\r", start, at - is_within_end) + 1)
+
+
+def line_end(text: AnyText, at: int) -> int:
+    """Where the next line begins, or the text ends; code points."""
+    end = text.find("\n", at) + 1 or len(text)
+    size = part(text, at, end).find("\r", 0) + 1
+    return at + size if size and begins_line(text, at + size) else end
 
 
 def size_of(text: AnyText) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Protocol
 
-from sidecar.core.any_text import AnyText, ends_line, part
+from sidecar.core.any_text import AnyText, begins_line, ends_line, line_end, line_start, part
 from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.split import shared_lines, split
@@ -135,11 +135,8 @@ def _cut(hunk: Hunk, edit: Stretch) -> tuple[int, int]:
     text = hunk.said
     low = max(edit.start, hunk.start) - hunk.start
     high = min(edit.end, hunk.end) - hunk.start
-    start = text.rfind("\n", 0, low) + 1
-    if high > low and part(text, high - 1, high) == "\n":
-        return start, high
-    end = text.find("\n", high) + 1
-    return start, end or len(text)
+    start = line_start(text, low)
+    return start, high if high > low and begins_line(text, high) else line_end(text, high)
 
 
 def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
@@ -160,7 +157,7 @@ def _old_of(hunk: Hunk, first: AnyText, last: AnyText) -> tuple[AnyText, AnyText
     old, size = hunk.was, len(hunk.was)
     if not first:
         return "", old
-    at = size if ends_line(last) else old.rfind("\n", 0, size) + 1
+    at = size if ends_line(last) else line_start(old, size)
     return part(old, 0, at), part(old, at, size)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from sidecar.core.any_text import begins_line, line_end, line_start
 from sidecar.core.diff import diff
 from sidecar.core.hunks import lines_of
 from sidecar.core.versions import Version
@@ -28,7 +29,7 @@ def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] |
         places.append(_before(before, after, places[-1]))
     places.reverse()
     pairs = list(zip(texts, places, strict=True))
-    if any(0 < place < len(text) and text[place - 1] != "\n" for text, place in pairs):
+    if any(place < len(text) and not begins_line(text, place) for text, place in pairs):
         return None
     first, second = [text[:place] for text, place in pairs], [text[place:] for text, place in pairs]
     return _part(first, versions), _part(second, versions)
@@ -52,7 +53,8 @@ def _before(before: str, after: str, at: int) -> int:
         if at <= edit.start + shift:
             break
         if at < edit.start + shift + len(edit.new):
-            return before.find("\n", max(edit.end - 1, 0)) + 1 or before.rfind("\n") + 1
+            end = line_end(before, max(edit.end - 1, 0))
+            return end if begins_line(before, end) else line_start(before, end)
         shift += edit.growth
     return at - shift
 
