@@ -13,6 +13,7 @@ from sidecar.disk import Encoded, Resolved, Stat
 from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, SlowJournal
 from tests.workspace.test_behind import BASE, Turn, listed, play
 from tests.workspace.test_review import ALL
@@ -147,3 +148,41 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done(
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     play(tmp_path, EDITORS[name], script, after=after)
+
+
+@pytest.mark.parametrize("turn_is_over", [True, False], ids=["after the turn", ""])
+@pytest.mark.parametrize("whose", ["a tool of the agent's", "another program"])
+@pytest.mark.parametrize("name", TAKES_NO_EDITS)
+def test_of_a_file_that_others_write_before_the_document_has_it(
+    tmp_path: Path, name: str, whose: str, turn_is_over: bool
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    theirs = TEXT.replace("two\n", "two\ntheirs\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        done(await turn.bench.write("a.txt", TEXT))
+        if turn_is_over:
+            return
+        if whose == "a tool of the agent's":
+            turn.says("edit", "a.txt")
+            await asyncio.sleep(0.1)
+        tick()
+        turn.puts("a.txt", theirs)
+        tick()
+        if whose == "a tool of the agent's":
+            turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if turn_is_over:
+            (tmp_path / "a.txt").write_text(theirs)
+        await bench.read("a.txt")
+        if editor.text("a.txt") != theirs:
+            editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(3)
+        is_agents = whose == "a tool of the agent's" and not turn_is_over
+        assert listed(bench) == [("a.txt", "", "theirs\n")] * is_agents + [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, answer=lambda question: "allow")

@@ -250,22 +250,13 @@ class Behind:
         waits = bool(ours) or any(leg.is_ours for leg in known)
         if not waits and self._state.documents.disk.is_ours(uri, disk):
             return None  # a save that nobody has looked at yet
-        legs = ours
-        passed: list[tuple[str, int]] = []
-        if not ours and self._evidence.is_acting():
-            start = await self._known.at_start(uri, path)
-            passed = self._passed(uri, path, (last, found or last), disk, since, at)
-            if found is not None and since is not None:
-                passed = [(found, changed_at(since)), *passed]
-            passed = _with_start(passed, start, since)
-            legs = await self._entering.legs(uri, path, last, [*passed, (disk, at)], start)
-            self.accounts.says(uri, disk, at=at)
+        legs, passed = await self._legs_since(uri, path, last, ours, disk, at, since, found)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         file = tracked.hunks_then.file
         review = self._entering.review(uri, raw)
         if not review.hunks and not any(leg.is_somebodys for leg in [*known, *legs]):
             return None
-        legs = [*known, *(legs or ([Leg(disk, at)] if disk != last else []))]
+        legs = [*known, *legs]
         now = Normal(raw)
         has_disk = has(before, now.text, [disk])
         unended = self._editor.capabilities.keeps_lines
@@ -306,6 +297,38 @@ class Behind:
         if begun is None:
             return None
         return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told)
+
+    async def _legs_since(
+        self,
+        uri: DocumentUri,
+        path: str,
+        last: str,
+        ours: list[Leg],
+        disk: str,
+        at: int,
+        since: Stat | None,
+        found: str | None,
+    ) -> tuple[list[Leg], list[tuple[str, int]]]:
+        """The steps from `last`, with what we wrote on top of that, to `disk`, and what the file said in between. The rest as in `seen`."""
+        passed: list[tuple[str, int]] = []
+        begins = ours[-1].after if ours else last
+        if ours and begins == disk:
+            return ours, passed
+        if not self._evidence.is_acting():
+            return [*ours, *([Leg(disk, at)] if disk != begins else [])], passed
+        if ours:
+            start, then = None, {last, *(leg.after for leg in ours)}
+            passed = self._passed(uri, path, (last,), disk, since, at)
+            passed = [one for one in passed if one[1] >= ours[-1].at and one[0] not in then]
+        else:
+            start = await self._known.at_start(uri, path)
+            passed = self._passed(uri, path, (last, found or last), disk, since, at)
+            if found is not None and since is not None:
+                passed = [(found, changed_at(since)), *passed]
+            passed = _with_start(passed, start, since)
+        legs = await self._entering.legs(uri, path, begins, [*passed, (disk, at)], start)
+        self.accounts.says(uri, disk, at=at)
+        return [*ours, *legs], passed
 
     def written_before(
         self, tracked: Tracked, before: str | None, on_disk: OnDisk, writes: int

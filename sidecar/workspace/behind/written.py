@@ -51,13 +51,17 @@ class Written:
         self._keep(uri, [one for one in self._writes.get(uri, ()) if one.author != author])
 
     def takes(self, uri: DocumentUri, start: str | None, disk: str) -> list[Leg]:
-        """The steps from `start` to `disk`, which the file says now, the last of them ours; none: that is not what we wrote. Whoever asks enters them, and
-        the newer ones are still to come. What others have written over is not asked for again."""
+        """The steps from `start` on, which the file said before it came to say `disk`: those to the newest write that led to that or, where others have
+        written over what is there, to the newest that is done. Whoever asks enters them; newer ones are still to come."""
         writes = self._writes.get(uri, [])
         last = max((n for n, one in enumerate(writes) if one.leg.after == disk), default=-1)
-        newer = writes[last + 1 :]
-        self._keep(uri, newer if last >= 0 else [one for one in newer if not one.is_there])
-        return _steps(start, writes[: last + 1])
+        if last >= 0:
+            self._keep(uri, writes[last + 1 :])
+            return _steps(start, writes[: last + 1])
+        done = [one for one in writes if one.is_there]
+        self._keep(uri, [one for one in writes if not one.is_there])
+        # what does not begin there was saved over
+        return _steps(start, done) if done and done[0].before == start else []
 
     def left(self, uri: DocumentUri, start: str | None) -> tuple[str, list[Leg]]:
         """The steps of what is written, with the text before the first, when the document was closed without it. Whoever asks enters them. `start`: where
