@@ -80,7 +80,8 @@ class Rope:
     def apply(self, range: Range | None, new: str, encoding: Encoding) -> Edit:
         """Replaces a range as a content change of LSP does; positions are read as by `Text.offset_at`.
 
-        Without a range `new` is the whole text, and the edit is what differs between the texts' common start and end. In
+        Without a range `new` is the whole text, and the edit is what differs between the texts' common start and end: whole lines, where it can be
+        seen as the insertion or deletion of such. In
         UTF-16 the range may begin or end inside a surrogate pair, and halves may meet: editors that think in UTF-16
         units do so when they replace one emoji by another. The edit then covers the whole characters.
 
@@ -121,6 +122,8 @@ class Rope:
         replacement = new[start : len(new) - len(self._text) + end]
         if start == end and not replacement:
             return Edit(start, end, "")
+        if start == end or not replacement:
+            start, end, replacement = _as_lines(self._text, start, end, replacement)
         return self._splice(start, end, replacement)
 
     def _whole_characters(self, range: Range, start: int, end: int, new: str) -> tuple[int, int, str]:
@@ -262,6 +265,18 @@ class _Edited(Text):
         for known in (self._json, self._folded):
             if known is not None:
                 known[number] = None
+
+
+def _as_lines(text: Text, start: int, end: int, new: str) -> tuple[int, int, str]:
+    """Something is inserted in `text`, or deleted: the same edit, where it can be seen as that of whole lines. Lines that begin alike have that in
+    common with the ones beside them, and it is not known which of them was there before."""
+    by = start - (text.rfind("\n", 0, start) + 1)
+    begin = text.slice(start - by, start)
+    moved = begin + new[: len(new) - by] if new else text.slice(start - by, max(start, end) - by)
+    if not by or by > max(len(new), end - start) or not moved.endswith("\n"):
+        return start, end, new
+    last = new[len(new) - by :] if new else text.slice(end - by, end)
+    return (start - by, end - by, moved if new else "") if last == begin else (start, end, new)
 
 
 def _at(text: Text, offset: int) -> str:

@@ -274,6 +274,14 @@ def test_a_change_in_utf_16(
         ("aaa", "aaaa", Edit(3, 3, "a")),
         ("aaaa", "aaa", Edit(3, 4, "")),
         ("ab\nab\n", "ab\nab\nab\n", Edit(6, 6, "ab\n")),
+        # whole lines, where lines begin alike
+        ("one\n  two\n", "one\n  new\n  two\n", Edit(4, 4, "  new\n")),
+        ("one\n  new\n  two\n", "one\n  two\n", Edit(4, 10, "")),
+        ("one\r\nab\r\nac\r\n", "one\r\nac\r\n", Edit(5, 9, "")),
+        ("ab\nac\n", "ac\n", Edit(0, 3, "")),
+        ("ab\n", "aab\n", Edit(1, 1, "a")),
+        ("  a b\n", "  a  b\n", Edit(4, 4, " ")),
+        ("  a\n  b", "  a\n  b\n  b", Edit(4, 4, "  b\n")),
         # never between a carriage return and its newline
         ("a\rb", "a\r\nb", Edit(1, 2, "\r\n")),
         ("a\r\nb", "a\rb", Edit(1, 3, "\r")),

@@ -166,3 +166,25 @@ async def test_an_undo_of_an_edit_of_an_agents_own_lines_and_typing_between_them
         )
         assert bench.text("a.txt") == "one\nfirst\ntyped\n}\n"
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["first\n", "}\n"]
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ("one\n  typed\n  agent\n  agents\ntwo\n", ["  agent\n  agents\n"]),
+        ("one\n  agents\ntwo\n", ["  agents\n"]),
+    ],
+    ids=["typed above", "one deleted"],
+)
+async def test_a_client_that_tells_the_whole_text(tmp_path: Path, told: str, left: list[str]) -> None:
+    """Kate does. A line beside the agent's, or one of them, may begin as the next one does."""
+    before, after = "one\ntwo\n", "one\n  agent\n  agents\ntwo\n"
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", after)
+        reviewed = bench.workspace.state.ledgers.at(bench.uri("a.txt"), Text.of(after), live=True)
+        author = Author("s", 1, "w1")
+        reviewed.ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
+        whole = ContentChange(None, told)
+        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (whole,)))
+        assert bench.text("a.txt") == told
+        assert [hunk.text for hunk in reviewed.ledger.hunks] == left
