@@ -56,12 +56,15 @@ def ledgers(scene: Scene) -> list[Problem]:
 
 def reviewed(scene: Scene) -> list[Problem]:
     """What agents wrote through us, were told is done, and is in an open document, is under review there: nobody here keeps anything. But not the
-    lines in which the user has typed: those are the user's."""
+    lines in which the user has typed: those are the user's. Nor where the editor formats a document while it saves an agent's work and the user types:
+    nobody can say which of the edits told then are the user's."""
     problems: list[Problem] = []
     state = scene.bench.workspace.state
     for name in scene.names:
         tracked = state.documents.get(from_path(scene.path(name)))
         if tracked is None or tracked.flight is not None:
+            continue
+        if scene.habits.on_save is not None and scene.editor.uri(name) in scene.editor.typed_while_saved:
             continue
         file, text = scene.account.file(name), str(tracked.document.snapshot())
         ledger = state.ledgers.get(tracked.document.uri)

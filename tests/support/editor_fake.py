@@ -117,6 +117,8 @@ class FakeEditor:
         self.outcomes: list[Json] = []
         self.progresses: list[ShownProgress] = []
         self.documents_shown: list[str] = []
+        self.typed_while_saved: set[str] = set()
+        """Documents in which the user typed while one of our saves ran."""
         self.moved: list[tuple[str, ...]] = []
         self.modifications: list[Modification] = []
         """Everything that the server was told, in order."""
@@ -259,6 +261,8 @@ class FakeEditor:
         keys = self.model.keys
         self.model.save(client_uri, exact=exact, users=False, done=saved.set_result)
         answer = SaveAnswer(await saved, typed=typing is not None or self.model.keys != keys)
+        if answer.typed:
+            self.typed_while_saved.add(client_uri)
         if self.model.habits.lets_go:
             self.model.release(client_uri)
         return answer
