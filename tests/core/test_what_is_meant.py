@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +89,8 @@ BEHIND = "types types empties undoes reads saves program shell writes edits read
 
 
 def value(number: int) -> str:
-    return f"value{number} of somebody"
+    """None is like another one: what looks like a change of a text counts as made of that (rule 4), so that "value10" would be one of "value1"."""
+    return f"value {ascii_lowercase[number]} of somebody"
 
 
 @settings(max_examples=500)
