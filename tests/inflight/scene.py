@@ -13,7 +13,7 @@ from sidecar.workspace.ports.ports import Question
 from tests.inflight import habits as known
 from tests.inflight.account import Account, Problem
 from tests.inflight.memory_disk import MemoryDisk, MemoryStorage
-from tests.inflight.texts import first_text
+from tests.inflight.texts import first_text, lines_of
 from tests.inflight.tokens import Tokens, counted, tokens, tokens_within
 from tests.support.editor_fake import FakeEditor
 from tests.support.workspaces import Bench, IdleAgents
@@ -169,6 +169,8 @@ class Scene:
         self.say(who, f"puts {name} on the disk: {text!r}")
         self.account.sent |= tokens(text)
         self.account.program(name, before, tokens(text))
+        if not text.endswith(("\n", "\r")):  # somebody's line without its end is another line
+            self.account.file(name).typed_into |= tokens(lines_of(text)[-1]) if text else set[str]()
         self.disk.put(path, text.encode(), by_rename=self.random(f"rename {len(text)}").random() < 0.5)
 
     def _answer(self, question: Question) -> str:
