@@ -316,6 +316,8 @@ class FakeEditor:
             TextEdit(Position(*buffer.place(e.start)), Position(*buffer.place(e.end)), e.new) for e in places
         )
         if not await self._is_still_there(buffer, self.model.habits.reload_takes):
+            if made and client_uri not in self.model.documents:  # our edit opens it again
+                self._puts_on_top(self.model.open(client_uri), text, made)
             return Reloaded(taken, taken, taken, made)
         is_undone = bool(taking) and all(step is not taking[0] for step in buffer.past)
         # who undid the reload has all that was to come back
@@ -332,6 +334,12 @@ class FakeEditor:
         if not self.model.habits.reload_takes:
             return Reloaded(buffer.version)
         return Reloaded(buffer.version, taken, taken, made)
+
+    def _puts_on_top(self, buffer: Buffer, text: str, edits: Sequence[TextEdit]) -> None:
+        """What was unsaved, where the document was closed right after it was reloaded with `text`: nobody was asked about that."""
+        if buffer.text == text:
+            steps = DocumentEdits(buffer.uri, None, _replacements(edits))
+            self.model.apply_to(buffer, steps, "on top")
 
     async def _is_still_there(self, buffer: Buffer, seconds: float) -> bool:
         if seconds:

@@ -279,6 +279,33 @@ def test_a_document_that_is_closed_without_a_save_while_the_disks_text_is_taken(
     window.until_dirty(dirty, False)
 
 
+def test_a_document_that_is_closed_right_after_the_reload_is_opened_again(
+    window: Window, dirty: Path
+) -> None:
+    """Nothing in it is unsaved in that moment, so that the workbench asks nobody what is to become of what the user had typed. It comes back with our
+    edit, and the workbench shows every file that has unsaved text."""
+    window.js(
+        """
+        const mine = vscode.commands.registerCommand(args[0], async () => {
+          mine.dispose();
+          await vscode.commands.executeCommand(args[0]);
+          globalThis.closedTabs = 0;
+          vscode.window.tabGroups.onDidChangeTabs(({ closed }) => (globalThis.closedTabs += closed.length));
+          void vscode.commands.executeCommand("workbench.action.closeActiveEditor");
+        });
+        """,
+        "workbench.action.files.revert",
+    )
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.until_dirty(dirty, True)
+    eventually(lambda: window.js("return globalThis.closedTabs;"), "it was closed")
+    window.open(dirty)
+    window.save()
+    window.until_disk(dirty, BOTH)
+
+
 @pytest.mark.parametrize("key", ["", "k"])
 def test_a_file_that_changes_again_while_its_text_is_taken(window: Window, dirty: Path, key: str) -> None:
     """What the user has typed is not made of the older text: it is on top of the newer one in the end."""
