@@ -71,7 +71,7 @@ class File:
     doubled_by_agents: set[str] = field(default_factory=set[str])
     """Copied by an agent: it put lines it was shown where its own, outdated line numbers say they are, beside where they really are."""
     typed_into: set[str] = field(default_factory=set[str])
-    """In lines in which the user typed."""
+    """In lines in which the user typed, or which a program changed."""
     typed_on: set[str] = field(default_factory=set[str])
     """What the user typed at the caret, wherever an edit of ours had moved that: perhaps into the middle of a token."""
     writes: list[Intent] = field(default_factory=list[Intent])

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
 
+from sidecar.core.normal import normal
 from sidecar.demo.model import Answer, DocumentEdits, WorkspaceEdit, path_of
 from sidecar.workspace.ports.ports import Question
 from tests.inflight import habits as known
@@ -165,12 +166,14 @@ class Scene:
     def put_behind(self, who: str, name: str, text: str) -> None:
         """Some program puts `text` on the disk, behind the editor and us."""
         path = self.path(name)
-        before = tokens(self.disk.text(path))
+        was = self.disk.text(path)
+        before = tokens(was)
         self.say(who, f"puts {name} on the disk: {text!r}")
         self.account.sent |= tokens(text)
         self.account.program(name, before, tokens(text))
-        if not text.endswith(("\n", "\r")):  # somebody's line without its end is another line
-            self.account.file(name).typed_into |= tokens(lines_of(text)[-1]) if text else set[str]()
+        known = {*lines_of(normal(was or ""))}
+        changed = "".join(line for line in lines_of(normal(text)) if line not in known)
+        self.account.file(name).typed_into |= tokens(changed)  # nobody may know whose that is
         self.disk.put(path, text.encode(), by_rename=self.random(f"rename {len(text)}").random() < 0.5)
 
     def _answer(self, question: Question) -> str:
