@@ -210,11 +210,14 @@ class Behind:
 
     def _opened_with_written(self, tracked: Tracked) -> None:
         """Enters what we wrote in its file, where the document was opened with that already."""
-        uri, disk, before = tracked.document.uri, tracked.saved, None
-        write = None if disk is None else self._written.opened_with(uri, str(disk))
-        if write is None or not _opened_with(tracked, write.before, write.leg.after):
+        uri, before = tracked.document.uri, None
+        if uri not in self._written or tracked.saved is None:
             return
-        for leg in self._written.takes(uri, before, str(disk)):
+        disk = str(tracked.saved)
+        write = self._written.opened_with(uri, disk)
+        if write is None or not _opened_with(tracked, write.before, disk):
+            return
+        for leg in self._written.takes(uri, before, disk):
             if leg.part is not None and leg.author is not None:
                 self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
             before = leg.after

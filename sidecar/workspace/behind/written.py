@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sidecar.core.ledger import Author
-from sidecar.core.normal import normal
+from sidecar.core.normal import normal, says
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.behind.legs import Leg
 from sidecar.workspace.behind.whose import Part
@@ -15,16 +17,29 @@ from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.sessions import Session
 
 
-@dataclass(slots=True)
+@dataclass
 class Write:
-    """One write, as journalled. Texts are in the compared form."""
+    """One write, as journalled. Strings are in the compared form, and made only for a document: a large file is rarely open."""
 
-    before: str
-    leg: Leg
     part: Part
     author: Author
+    at: int
+    """When it began; see acts.py."""
+    before_it: Text
+    after_it: Text
     is_there: bool = False
     """It is done. Before that, the file may say so already."""
+
+    @cached_property
+    def before(self) -> str:
+        return normal(str(self.before_it))
+
+    @cached_property
+    def leg(self) -> Leg:
+        return Leg(normal(str(self.after_it)), self.at, self.part, self.author, is_ours=True)
+
+    def led_to(self, disk: str) -> bool:
+        return says(self.after_it, disk)
 
 
 class Written:
@@ -33,11 +48,13 @@ class Written:
     def __init__(self) -> None:
         self._writes: dict[DocumentUri, list[Write]] = {}
 
+    def __contains__(self, uri: object) -> bool:
+        return uri in self._writes
+
     def begins(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
         """The file is about to be written."""
-        part = Part(None, session)
-        leg = Leg(normal(str(change.after)), file_time(), part, author, is_ours=True)
-        self._writes.setdefault(uri, []).append(Write(normal(str(change.before)), leg, part, author))
+        write = Write(Part(None, session), author, file_time(), change.before, change.after)
+        self._writes.setdefault(uri, []).append(write)
 
     def ends(self, uri: DocumentUri, author: Author) -> bool:
         """The file is written. False: a document has it, and that is entered."""
@@ -54,7 +71,7 @@ class Written:
         """The steps from `start` on, which the file said before it came to say `disk`: those to the newest write that led to that or, where others have
         written over what is there, to the newest that is done. Whoever asks enters them; newer ones are still to come."""
         writes = self._writes.get(uri, [])
-        last = max((n for n, one in enumerate(writes) if one.leg.after == disk), default=-1)
+        last = max((n for n, one in enumerate(writes) if one.led_to(disk)), default=-1)
         if last >= 0:
             self._keep(uri, writes[last + 1 :])
             return _steps(start, writes[: last + 1])
@@ -74,7 +91,7 @@ class Written:
 
     def opened_with(self, uri: DocumentUri, disk: str) -> Write | None:
         """The newest write that made of the file what it says."""
-        return next((one for one in reversed(self._writes.get(uri, [])) if one.leg.after == disk), None)
+        return next((one for one in reversed(self._writes.get(uri, [])) if one.led_to(disk)), None)
 
     def again(
         self, uri: DocumentUri, start: str, legs: Sequence[Leg], *, but_for: Container[Author | None]
@@ -84,7 +101,8 @@ class Written:
         for leg in legs:
             is_new = leg.is_ours and leg.author not in but_for
             if is_new and leg.part is not None and leg.author is not None:
-                writes.append(Write(start, leg, leg.part, leg.author, is_there=True))
+                texts = Text.of(start), Text.of(leg.after)
+                writes.append(Write(leg.part, leg.author, leg.at, *texts, is_there=True))
             start = leg.after
         self._keep(uri, [*writes, *self._writes.get(uri, [])])
 
@@ -100,7 +118,7 @@ def _steps(start: str | None, writes: list[Write]) -> list[Leg]:
     steps: list[Leg] = []
     for one in writes:
         if one.before != start:
-            steps.append(Leg(one.before, one.leg.at))
+            steps.append(Leg(one.before, one.at))
         steps.append(one.leg)
         start = one.leg.after
     return steps

@@ -121,9 +121,8 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         reload = self._reload(task, place.uri, author, known.after, begun.proper)
-        is_agents = (
-            begun.refused is None
-        )  # else what was there before is back, and nothing of the agent's is written
+        # Else what was there before is back, and nothing of the agent's is written
+        is_agents = begun.refused is None
         if reload is None and is_agents:
             self._behind.writes(task.session, place.uri, author, known)
         saved = await self._state.storage.save(file, begun.data)
