@@ -22,11 +22,12 @@ class Selection(NamedTuple):
     limit: int | None = None
 
 
+_EXISTED = "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 0), before IS NOT NULL)"
+EXISTS = "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 1), after IS NOT NULL)"
+"""Whether the file was there after a write."""
 _COLUMNS = (
     "id, created, owner, session, agent, turn, tool_call, root, path, "
-    "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 0), before IS NOT NULL), "
-    "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 1), after IS NOT NULL), "
-    "encoding, bom, via, state, added, removed"
+    f"{_EXISTED}, {EXISTS}, encoding, bom, via, state, added, removed"
 )
 
 

@@ -337,13 +337,14 @@ class Store:
 
         def work(db: Opened) -> bool:
             row = db.connection.execute(
-                "SELECT agent, after FROM writes WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
+                f"SELECT agent, after, {selecting.EXISTS} FROM writes "
+                "WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
                 (as_blob(path),),
             ).fetchone()
             if row is None or row[0] not in TAKES_BACK:
                 return False
-            after = None if row[1] is None else normal(db.texts.get(row[1]))
-            return after == text
+            _, after, exists = row  # a file that was put back as a whole is there, and no text is noted of it
+            return not exists if text is None else after is not None and normal(db.texts.get(after)) == text
 
         return self._do(work)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.file_state import FileState
 from sidecar.core.kept_hunks import AsJson, from_json, to_json
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.retold import Picked
 from sidecar.core.versions import Version
 from sidecar.journal import Store, writing
 from sidecar.journal.database import NAME
-from sidecar.journal.entry import EntryState, JournalFailed
+from sidecar.journal.entry import Entry, EntryState, JournalFailed
 from sidecar.journal.selecting import Selection
 from sidecar.journal.writing import lines_changed
 from tests.support.journals import entry, numbered
@@ -95,6 +96,28 @@ def test_a_write_can_end_with_another_text_than_was_planned(store: Store) -> Non
     assert store.texts(write) == ("a\nb\n", "a\nB\nC\n")
     (found,) = store.entries()
     assert (found.state, found.added, found.removed) == ("done", 2, 1)
+
+
+FILE, OTHER = FileState(b"a\n"), FileState(b"a\n", 0o755)
+
+
+@pytest.mark.parametrize(
+    ("put_back", "says", "expected"),
+    [
+        (entry("b", "a", agent="reject"), "a", True),
+        (entry("b", "a", agent="reject"), "b", False),
+        (entry("b", "a", agent="reject"), None, False),
+        (entry("b", "a"), "a", False),
+        (entry("b", None, agent="reject"), None, True),
+        (entry(None, None, agent="reject", states=(FILE, None)), None, True),
+        (entry(None, None, agent="reject", states=(None, FILE)), None, False),
+        (entry(None, None, agent="reject", states=(OTHER, FILE)), None, False),
+    ],
+)
+def test_what_was_put_back(store: Store, put_back: Entry, says: str | None, expected: bool) -> None:
+    """A file that was put back as a whole has not been removed, though no text is noted of it."""
+    store.finish(store.begin(put_back), "done")
+    assert store.put_back("/w/a.txt", says) is expected
 
 
 SELECTIONS: list[tuple[dict[str, Any], str]] = [

@@ -313,6 +313,8 @@ class MemoryJournal:
         newest = next((e for e in reversed(self.entries.values()) if e.path == path), None)
         if newest is None or newest.agent not in ("revert", "reject"):
             return False
+        if newest.states is not None:
+            return text is None and newest.states[1] is None
         return (None if newest.after is None else normal(newest.after)) == text
 
     async def told(self, path: str) -> list[Told]:
