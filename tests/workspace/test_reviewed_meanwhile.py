@@ -1,4 +1,4 @@
-"""The user rejects what is under review, and an agent goes on: all of its work can be taken back all the same."""
+"""The user looks at what is under review, or rejects it, while an agent works, or before it goes on: all of its work can be taken back all the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.workspace.test_behind import BASE, Turn
-from tests.workspace.test_gone_again import acts, moves, plays, removes
+from sidecar.workspace.review.review import Selector
+from tests.workspace.test_behind import BASE, CHANGED, Turn
+from tests.workspace.test_gone_again import Step, acts, moves, plays, puts, removes
 from tests.workspace.test_whose import reject_all
 
 
@@ -19,6 +20,10 @@ def closes_to_others(folder: Path) -> None:
 
 def makes_executable(folder: Path) -> None:
     (folder / "a.txt").chmod(0o755)
+
+
+async def lists(turn: Turn) -> None:
+    await turn.bench.workspace.review.listed(Selector())
 
 
 async def rejects(turn: Turn) -> None:
@@ -42,4 +47,24 @@ def test_the_agent_goes_on_with_a_file_that_was_put_back(
 ) -> None:
     begins_with(tmp_path)
     plays(tmp_path, [acts(first)], [rejects], [acts(second)])
+    as_it_was(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (removes, puts(CHANGED.encode())),
+        (removes, puts(b"\0")),
+        (makes_executable, closes_to_others),
+        (puts(b"\0"), puts(b"\0\0")),
+    ],
+    ids=["made anew", "made anew of bytes", "another mode", "other bytes"],
+)
+@pytest.mark.parametrize("looks", [lists, rejects])
+def test_a_look_while_the_agent_works_takes_nothing_out_of_review(
+    tmp_path: Path, first: Callable[[Path], object], second: Callable[[Path], object], looks: Step
+) -> None:
+    """The list is looked at before anybody has noticed what the agent made of that since."""
+    begins_with(tmp_path)
+    plays(tmp_path, [acts(first)], [acts(second), looks])
     as_it_was(tmp_path)

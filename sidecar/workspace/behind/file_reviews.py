@@ -268,15 +268,19 @@ class FileReviews:
 
     async def look(self) -> None:
         """Drops the rows that the command line has taken back, and those that the disk does not show any more: each is measured by what would be there if
-        all later ones were put back."""
+        all later ones were put back. While an agent works, what the disk shows may be its doing, and is recorded as such: nothing is dropped for it."""
         await self.look_at_old_names()
         await self._less_undone()
+        if self._is_acting():
+            return
         paths = {path: None for change in self for path in (change.path, change.moved_from) if path}
         there = await anyio.to_thread.run_sync(lambda: {path: _found(path) for path in paths})
         async for change in in_steps(sorted(self, key=_number, reverse=True)):
             now = there.get(change.path)
             if change.id not in self._changes or change.path not in there:
                 continue
+            if self._is_acting():
+                return
             if not _shows(now, change) and not (change.is_made_empty and self._is_filled(change.path, now)):
                 self._drop(change)
             elif change.moved_from:
@@ -285,6 +289,9 @@ class FileReviews:
                 there[change.path] = replace(now, mode=change.before.mode)
             else:
                 there[change.path] = change.before
+
+    def _is_acting(self) -> bool:
+        return any(session.running for session in self._state.sessions)
 
     def _is_filled(self, path: str, now: FileState | Refusal | None) -> bool:
         """Whether all that is in the file, `now`, is under review, and somebody's."""
