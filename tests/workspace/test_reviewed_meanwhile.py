@@ -42,12 +42,30 @@ def begins_with(folder: Path) -> None:
 
 @pytest.mark.parametrize("first", [removes, moves, makes_executable])
 @pytest.mark.parametrize("second", [removes, moves, closes_to_others])
+@pytest.mark.parametrize("at_once", [True, False], ids=["in the same turn", "in the next"])
 def test_the_agent_goes_on_with_a_file_that_was_put_back(
-    tmp_path: Path, first: Callable[[Path], object], second: Callable[[Path], object]
+    tmp_path: Path, first: Callable[[Path], object], second: Callable[[Path], object], at_once: bool
 ) -> None:
     begins_with(tmp_path)
-    plays(tmp_path, [acts(first)], [rejects], [acts(second)])
+    later = [[rejects, acts(second)]] if at_once else [[rejects], [acts(second)]]
+    plays(tmp_path, [acts(first)], *later)
     as_it_was(tmp_path)
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["in the same turn", "in the next"])
+def test_the_agent_goes_on_with_a_link_that_was_put_back(tmp_path: Path, at_once: bool) -> None:
+    def leads_to(target: str) -> Callable[[Path], object]:
+        def work(folder: Path) -> None:
+            (folder / "link").unlink()
+            (folder / "link").symlink_to(target)
+
+        return work
+
+    (tmp_path / "link").symlink_to("nowhere")
+    second = acts(leads_to("there"))
+    later = [[rejects, second]] if at_once else [[rejects], [second]]
+    plays(tmp_path, [acts(leads_to("here"))], *later)
+    assert os.readlink(tmp_path / "link") == "nowhere"
 
 
 @pytest.mark.parametrize(

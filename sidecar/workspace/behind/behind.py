@@ -85,6 +85,7 @@ class Behind:
         recorder.in_editor = evidence.had_read.sent
         self._evidence = evidence
         self._files = files
+        files.was_put_back = starts.put_back
         self.accounts = Accounts()
         state.documents.disk.wrote = self.accounts.wrote
         state.documents.disk.not_wrote = self.accounts.unwritten

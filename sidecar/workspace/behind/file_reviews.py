@@ -8,7 +8,7 @@ shows what it says: what somebody put back or changed since is no longer the age
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
@@ -24,7 +24,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.disk import FolderSyncs
+from sidecar.disk import FolderSyncs, Stat
 from sidecar.disk.states import less_gone, text_of
 from sidecar.journal.entry import author_of
 from sidecar.workspace.ports.aside import aside
@@ -107,6 +107,10 @@ class FileReviews:
         self._journal = journal
         self._editor = editor
         self._tasks = tasks
+        self.was_put_back: Callable[[str, FileState | None, Stat | None], None] = lambda path, state, stat: (
+            None
+        )
+        """Told what is under a path again (None: nothing), and of a file its stat."""
         self._changes: dict[int, FileChange] = {}
         self._next_id = 1
         self._now: dict[str, FileState | None] = {}
@@ -403,7 +407,11 @@ class FileReviews:
             return disk.restore(_folder(path), path, expected, wanted, prune=prune, sync=syncs.later)
 
         done = await anyio.to_thread.run_sync(put)
-        return done.message if isinstance(done, Refusal) else ""
+        if isinstance(done, Refusal):
+            return done.message
+        is_file = wanted is not None and not wanted.is_link
+        self.was_put_back(path, wanted, self._state.storage.stat(path) if is_file else None)
+        return ""
 
     async def found(self, path: str) -> FileState | Refusal | None:
         """What is under the path now."""

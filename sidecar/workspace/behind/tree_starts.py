@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sidecar.core.file_state import FileState, link
 from sidecar.disk import Decoded, Stat, decode, git_head, line_ends
@@ -40,11 +40,15 @@ class Before:
 
 
 class Saved(NamedTuple):
-    """A file that the user saved while the turn runs."""
+    """A file that the user saved while the turn runs, or what we put back under its name for them."""
 
-    stat: Stat
+    stat: Stat | None
+    """None: there is no file."""
     data: bytes
+    """What the file holds, or where the link leads."""
     mode: int
+    put_back: Literal["", "file", "link", "none"] = ""
+    """What is there again; "": it was saved."""
 
 
 @dataclass(slots=True)
@@ -98,9 +102,9 @@ class TreeStart:
         )
 
     def saved(self, name: str, save: Saved) -> None:
-        """What is done to the file's text now begins from there. Its mode is what it was when the turn began; the one of `save` is of a file that
-        there was not."""
-        mode = self.mode(name)
+        """What is done to the file's text now begins from there. Its mode is what it was when the turn began, unless that was put back, too; else the one
+        of `save` is of a file that there was not."""
+        mode = None if save.put_back else self.mode(name)
         self.saves[name] = save if mode is None else save._replace(mode=mode)
 
     def name(self, path: str) -> str | None:
@@ -121,13 +125,17 @@ class TreeStart:
     def mode(self, name: str) -> int | None:
         """Permission bits of a file."""
         if name in self.saves:
-            return self.saves[name].mode
+            save = self.saves[name]
+            return None if save.stat is None else save.mode
         entry = self.note.files.get(name)
         return None if entry is None or self.is_late(name) else entry.mode
 
     def link(self, name: str) -> str | None:
         """Where it leads, if it is a symbolic link."""
-        return None if name in self.saves else self.note.links.get(name)
+        save = self.saves.get(name)
+        if save is None:
+            return self.note.links.get(name)
+        return os.fsdecode(save.data) if save.put_back == "link" else None
 
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
         """What the last commit holds of those of these files that are as in it, by name."""

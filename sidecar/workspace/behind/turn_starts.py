@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.to_thread
 
+from sidecar.core.file_state import FileState
 from sidecar.disk import Decoded, Stat, decode, folder_files
 from sidecar.disk.file_table import listed
 from sidecar.journal.turns import FolderStart, PreImage, TurnStart
@@ -219,11 +220,27 @@ class TurnStarts:
         else:
             await self._saved(session, path, save)
 
-    async def _saved(self, session: Session, path: str, save: Saved) -> None:
-        found = self._tree_of(session.id, path)
+    def put_back(self, path: str, state: FileState | None, stat: Stat | None) -> None:
+        """We put this under the name (canonical) for the user (None: nothing): what is done to it from now on, in whatever turn runs, begins with that.
+        `stat`: of the file that is there. The journal has it already, as a write."""
+        save = (
+            Saved(None, b"", 0, "none") if state is None else Saved(stat, state.data, state.mode, state.kind)
+        )
+        for look in self._under_way.values():
+            look.saves[path] = save
+        for session_id in self._starts:
+            self._begins_with(session_id, path, save)
+
+    def _begins_with(self, session_id: str, path: str, save: Saved) -> None:
+        found = self._tree_of(session_id, path)
         if found is not None:
             start, name = found
             start.saved(name, save)
+
+    async def _saved(self, session: Session, path: str, save: Saved) -> None:
+        self._begins_with(session.id, path, save)
+        if save.put_back:
+            return
         image = decode(save.data)
         if isinstance(image, Decoded):
             await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
@@ -317,7 +334,7 @@ class TurnStarts:
             )
             now = folder_files.entries(start.folder, names).links
             for name in names:
-                if now.get(name) != links[name]:
+                if now.get(name) != start.link(name):
                     start.seen[name] = None
                     found.append(os.path.join(start.folder, name))
         return found
