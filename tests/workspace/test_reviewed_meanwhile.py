@@ -86,3 +86,18 @@ def test_a_look_while_the_agent_works_takes_nothing_out_of_review(
     begins_with(tmp_path)
     plays(tmp_path, [acts(first)], [acts(second), looks])
     as_it_was(tmp_path)
+
+
+def test_a_folder_that_the_agent_makes_again_is_its_own(tmp_path: Path) -> None:
+    """It went with the first file, while the second turn ran."""
+
+    def makes(name: str) -> Step:
+        def work(folder: Path) -> None:
+            (folder / "made" / "inner").mkdir(parents=True, exist_ok=True)
+            (folder / "made" / "inner" / name).write_text(BASE)
+
+        return acts(work)
+
+    begins_with(tmp_path)
+    plays(tmp_path, [makes("one.txt")], [rejects, makes("other.txt")])
+    as_it_was(tmp_path)

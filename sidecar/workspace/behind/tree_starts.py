@@ -137,6 +137,12 @@ class TreeStart:
             return self.note.links.get(name)
         return os.fsdecode(save.data) if save.put_back == "link" else None
 
+    def had_folder(self, name: str) -> bool:
+        """Whether this folder was there, as far as folders are noted."""
+        save = self.saves.get(name)
+        is_gone = save is not None and save.put_back == "none"
+        return self.note.folders is not None and name in self.note.folders and not is_gone
+
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
         """What the last commit holds of those of these files that are as in it, by name."""
         same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]

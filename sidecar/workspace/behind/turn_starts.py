@@ -295,7 +295,7 @@ class TurnStarts:
         for start in self._starts.get(session_id, []):
             folder = os.path.dirname(path)
             while start.note.folders is not None and start.name(folder) is not None:
-                if start.name(folder) not in start.note.folders:
+                if not start.had_folder(start.name(folder) or ""):
                     found.add(folder)
                 folder = os.path.dirname(folder)
         return found

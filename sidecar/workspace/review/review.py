@@ -210,13 +210,13 @@ class Review:
                     break
                 await self._reject_files(selector, rows, result)
             await self._reject_hunks(selector, [uri for unit in these for uri in unit.all_uris()], result)
-            await anyio.to_thread.run_sync(self._prune)
+            await self._prune()
             await self._reviewed(before - self._writes(theirs), "rejected")
 
         work = TakingBack(self._editor, self._tasks, parts, some)
         with self._verdicts.rejecting(), self._decided.together():
             await work.run()
-            await anyio.to_thread.run_sync(self._prune)
+            await self._prune()
         result.untouched = work.untouched
         return result
 
@@ -256,9 +256,12 @@ class Review:
                 made.append((change, job.plan(len(text)).changes.apply(text)))
         return made
 
-    def _prune(self) -> None:
+    async def _prune(self) -> None:
         """The folders that were made for files of agents' go when nothing is in them any more."""
-        self._state.made_folders -= set(disk.remove_empty(self._state.made_folders))
+        gone = await anyio.to_thread.run_sync(disk.remove_empty, list(self._state.made_folders))
+        self._state.made_folders.difference_update(gone)
+        for folder in gone:
+            self.files.was_put_back(folder, None, None)
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
         """None of the rows is in the way of another. The text of a file that was moved is taken back where it is now, and what was made in
