@@ -199,6 +199,7 @@ class Workspace:
             self._decided,
             self._review_folders,
         )
+        self.review.closed_files.count = behind.count
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
         self.tools.called = self._own_tools.called

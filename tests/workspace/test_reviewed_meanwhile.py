@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.workspace.review.review import Selector
+from tests.support.file_time import tick
 from tests.workspace.test_behind import BASE, CHANGED, Turn
 from tests.workspace.test_gone_again import Step, acts, moves, plays, puts, removes
 from tests.workspace.test_whose import reject_all
@@ -100,4 +101,26 @@ def test_a_folder_that_the_agent_makes_again_is_its_own(tmp_path: Path) -> None:
 
     begins_with(tmp_path)
     plays(tmp_path, [makes("one.txt")], [rejects, makes("other.txt")])
+    as_it_was(tmp_path)
+
+
+def test_what_the_agent_wrote_beside_what_is_rejected(tmp_path: Path) -> None:
+    """In the same file, which nobody has looked at since."""
+
+    def writes(old: str, new: str) -> Callable[[Path], object]:
+        def work(folder: Path) -> None:
+            (folder / "a.txt").write_text((folder / "a.txt").read_text().replace(old, new))
+
+        return work
+
+    async def at_once(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        writes("four", "FOUR")(tmp_path)
+        tick()
+        await reject_all(turn.bench)
+        turn.says("execute", status="completed")
+
+    begins_with(tmp_path)
+    plays(tmp_path, [acts(writes("two", "TWO"))], [at_once])
     as_it_was(tmp_path)

@@ -26,7 +26,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.shared import with_shared
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
@@ -142,6 +142,13 @@ class Behind:
         stat, mode = (file.stat, file.mode) if is_there else (None, None)
         named = self._evidence.named_as(session, uri)
         await self.unopened.look_at(session, uri, path, stat, mode, data, named, last=True)
+
+    async def count(self, path: str) -> None:
+        """A file that is not open may be about to be written by us: the same, for whoever has no place in the queue yet."""
+        session = self._evidence.during(path)
+        if session is not None:
+            named = self._evidence.named_as(session, from_path(path))
+            await self.unopened.look(session, path, named, last=True)
 
     def came(self, path: str, author: Author) -> tuple[Author, str]:
         """A file was made by us. Who made it, and what its hunks begin with (raw): what an agent had removed there, else nothing."""

@@ -6,7 +6,7 @@ no longer exist are not listed. The review of a removed file is remembered: if t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Sequence
 
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -22,6 +22,10 @@ from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
 """How long to wait for a write that is under way. If it takes longer, the file is checked the next time."""
+
+
+async def _nobodys(path: str) -> None:
+    pass
 
 
 class ClosedFiles:
@@ -41,11 +45,14 @@ class ClosedFiles:
         self._keeper = keeper
         self._files = files
         self._journal = journal
+        self.count: Callable[[str], Awaitable[None]] = _nobodys
+        """Finds out whose it is what changed in a file (canonical path) until now, while turns run."""
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
         """The file at the last check, and the text that its ledger was brought up to."""
 
     async def look(self, only: Collection[DocumentUri] | None = None, *, which_moved: bool = False) -> None:
-        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such. `which_moved`:
+        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such: at once where
+        something of them is about to be rejected, for afterwards nobody can find them. `which_moved`:
         only those of which the file is gone or was, or nothing is under review in it, or the command line has taken something of that back; what else
         changed in a file is seen when it is rejected. What the command line has brought back is under review, too."""
         if only is None and not any(session.running for session in self._state.sessions):
@@ -58,6 +65,8 @@ class ClosedFiles:
             and not (reviewed.live or reviewed.ledger.is_idle)
         ]
         if any(session.running for session in self._state.sessions):
+            async for _, path in in_steps(checked if which_moved else ()):
+                await self.count(path)
             return
         under_review = [
             write async for reviewed, _ in in_steps(checked) for write in writes(reviewed.ledger.hunks)
