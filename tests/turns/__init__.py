@@ -12,6 +12,7 @@
 | `agents_acts`, `commands` | what an agent does, and its commands |
 | `users_acts` | what the user does meanwhile |
 | `journals` | the journal that takes its time, and the fuse that kills before or after one of its calls |
+| `slow_disk` | the disk that takes its time |
 | `killed` | a part of a run in a process of its own, which is killed |
 | `each_call` | a run again and again, killed a moment later each time |
 | `doors` | `acp-sidecar revert`, with and without a sidecar |

@@ -2,7 +2,7 @@
 
 An agent runs commands that write, empty and fill, rename over, delete, move, format, check out, change modes, link and generate files, announced early, late,
 or not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and
-beside that the user opens, types, saves, closes, restores and edits in a shell.
+beside that the user opens, types, saves, closes, restores, edits in a shell, and rejects some of what is listed. In some runs the disk takes its time, too.
 Then *Reject all*, *Undo turn* and `acp-sidecar revert` in any order, and the oracle (world.py) says what is wrong. In some runs the sidecar has ended
 before that: it was shut down, or killed in the middle of a turn or of taking back; then another one, or the command line alone, goes on with its journal.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, NoReturn, cast
 
+from sidecar.config import DEFAULT_MAX_FILE_BYTES
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
@@ -35,6 +36,7 @@ from tests.turns.agents_acts import AgentsActs
 from tests.turns.doors import quick_folder
 from tests.turns.journals import Fuse, KilledStore, SlowJournal
 from tests.turns.scene import LINES, Report
+from tests.turns.slow_disk import SlowDisk
 from tests.turns.users_acts import UsersActs
 from tests.turns.world import World, entries
 
@@ -146,7 +148,8 @@ class _Turn(AgentsActs, UsersActs):
         self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
         fsync = Random(f"fsync {self.seed}").choice([0, 0, 0.02, 0.3])
         journal = SlowJournal(self.journal, fsync, self.fuse)
-        async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
+        disk = SlowDisk(DEFAULT_MAX_FILE_BYTES, self.disk_seconds, Random(f"disk {self.seed}"))
+        async with a_workspace(self.folder, self.editor, self.agents, journal=journal, storage=disk) as bench:
             self.bench = bench
             bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
             self.editor.attach(bench.workspace.apply)
@@ -239,15 +242,6 @@ class _Turn(AgentsActs, UsersActs):
         left = [(row["uri"], row.get("file")) for row in map(dict, rows) if not row.get("unknown")]
         if left:
             self.report.problems.append(f"still listed: {left}")
-
-    def _saves_all(self) -> None:
-        for name in self._open():
-            if self.editor.buffer(name).text.encode() != self._data(name):
-                saved = self.editor.saves(name)
-                self.say(f"user saves {name}: {saved}")
-                if not saved:  # the editor asked: it is newer on the disk, where the user changed it
-                    assert self.editor.overwrites(name)
-                    self.world.users_choice(name, self.editor.text(name))
 
     def _files(self) -> None:
         random = self.random

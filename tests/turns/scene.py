@@ -69,6 +69,9 @@ class Scene:
         self.seen: dict[str, bytes | None] = {}
         self.makes_anew = Random(f"anew {seed}").random() < 0.5
         self.fills_made = Random(f"fills {seed}").random() < 0.3
+        self.disk_seconds = Random(f"disk seconds {seed}").choice([0, 0.05, 0.3])
+        self.reviews = Random(f"reviews {seed}")
+        self.reviews_meanwhile = self.reviews.random() < 0.5
         kinds = Random(f"kinds {seed}")
         self.names_late = kinds.random() < 0.3
         self.session_count = kinds.choice([1, 1, 2])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.review.review import Selector
 from tests.support.file_time import tick
 from tests.turns.scene import LINES, Scene
 from tests.turns.world import USERS
@@ -31,6 +34,42 @@ class UsersActs(Scene):
             if does in (self._edits_in_a_shell, self._restores, self._creates):
                 pause = max(pause, HEARD)
             await asyncio.sleep(pause)
+        if self.reviews_meanwhile and self.reviews.random() < 0.5:
+            await self._rejects_some()
+
+    async def _rejects_some(self) -> None:
+        """Of what is listed, whoever still works, and saves: whatever that is, all of it is to be taken back in the end."""
+        review, random = self.bench.workspace.review, self.reviews
+        rows = [row for row in map(dict, await review.listed(Selector())) if not row.get("unknown")]
+        if not rows:
+            return
+        row = random.choice(rows)
+        session, turn = str(row["sessionId"]), cast("int", row["turn"])
+        selector = random.choice(
+            [
+                *[Selector(change_ids=frozenset([str(row["changeId"])]))] * 3,
+                Selector(uri=DocumentUri(str(row["uri"]))),
+                Selector(session_id=session),
+                Selector(session_id=session, turn=turn),
+            ]
+        )
+        tick()
+        self.say(f"user rejects {selector}: {await review.reject(selector)}")
+        tick()
+        self._saves_all()
+        if self.fuse is not None:
+            self.fuse.waits()
+        tick()
+        await asyncio.sleep(max(HEARD, random.choice([0, 1, 4])))
+
+    def _saves_all(self) -> None:
+        for name in self._open():
+            if self.editor.buffer(name).text.encode() != self._data(name):
+                saved = self.editor.saves(name)
+                self.say(f"user saves {name}: {saved}")
+                if not saved:  # the editor asked: it is newer on the disk, where the user changed it
+                    assert self.editor.overwrites(name)
+                    self.world.users_choice(name, self.editor.text(name))
 
     def _closes_saved(self, name: str) -> None:
         if self._is_unsaved(name) and not self.editor.saves(
