@@ -310,7 +310,8 @@ class MemoryJournal:
         return [await self.begin(entry) for entry in entries]
 
     async def put_back(self, path: str, text: str | None) -> bool:
-        newest = next((e for e in reversed(self.entries.values()) if e.path == path), None)
+        ended = (e for i, e in reversed(self.entries.items()) if self.states[i] not in ("failed", "intent"))
+        newest = next((e for e in ended if e.path == path), None)
         if newest is None or newest.agent not in ("revert", "reject"):
             return False
         if newest.states is not None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from sidecar.disk import FolderSyncs
 from sidecar.workspace.review.review import Selector
+from sidecar.workspace.state.storage import Put, Saved, Storage
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
-from tests.workspace.test_behind import BASE, CHANGED, Turn
+from tests.support.workspaces import MemoryJournal
+from tests.workspace.test_behind import BASE, CHANGED, Turn, play
 from tests.workspace.test_gone_again import Step, acts, moves, plays, puts, removes
-from tests.workspace.test_whose import reject_all
+from tests.workspace.test_whose import reject_all, rows
 
 
 def closes_to_others(folder: Path) -> None:
@@ -124,3 +130,31 @@ def test_what_the_agent_wrote_beside_what_is_rejected(tmp_path: Path) -> None:
     begins_with(tmp_path)
     plays(tmp_path, [acts(writes("two", "TWO"))], [at_once])
     as_it_was(tmp_path)
+
+
+def test_a_rejection_that_takes_its_time_is_not_the_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody finds the file changed before it is known who has changed it."""
+    journal, put_some = MemoryJournal(), Storage.put_some
+
+    async def slowly(storage: Storage, puts: Sequence[Put], syncs: FolderSyncs) -> list[Saved]:
+        saved = await put_some(storage, puts, syncs)
+        await asyncio.sleep(1)
+        return saved
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", "a.txt")
+        tick()
+        turn.puts("a.txt", BASE.replace("two", "TWO").replace("four", "FOUR"))
+        await asyncio.sleep(4)
+        first = rows(turn.bench)[0]["changeId"]
+        await turn.bench.workspace.review.reject(Selector(change_ids=frozenset([first])))
+        await asyncio.sleep(4)
+        await reject_all(turn.bench)
+
+    begins_with(tmp_path)
+    monkeypatch.setattr(Storage, "put_some", slowly)
+    play(tmp_path, VSCODE, script, journal=journal, custom=False)
+    as_it_was(tmp_path)
+    assert [one.agent for one in journal.entries.values()] == ["agent", "reject", "reject"]

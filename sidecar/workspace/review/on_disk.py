@@ -31,6 +31,9 @@ from sidecar.workspace.state.storage import Put, Saved
 AT_ONCE = 16
 """Threads with saves that wait for the disk at the same time."""
 
+WAIT_SECONDS = 2.0
+"""How long a rejection waits for a write of its file that is under way."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
@@ -61,6 +64,12 @@ class OnDisk:
     async def put_back(self, jobs: Sequence[Job]) -> list[Rejected | None]:
         """What became of each. None: it was opened, or its review changed, before it was its turn; nothing was done, plan it again. A
         few dozen jobs at a time: their texts are held until all are saved."""
+        queues, key_of = self._state.queues, self._state.storage.order_key
+        paths = filter(None, (to_path(job.reviewed.uri) for job in jobs))
+        async with queues.places(paths, key_of, WAIT_SECONDS):
+            return await self._put_back(jobs)
+
+    async def _put_back(self, jobs: Sequence[Job]) -> list[Rejected | None]:
         with ExitStack() as held:
             folders: dict[str, Roots | Refusal] = {}
             found = [await self._plan(job, folders, held) for job in jobs]

@@ -7,7 +7,8 @@ session's earlier reads; a read waits only for its own session's earlier writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import anyio
@@ -92,6 +93,21 @@ class Queues:
         else:
             self._alone = ticket, key_of
         return ticket
+
+    @asynccontextmanager
+    async def places(
+        self, paths: Iterable[str], key_of: Callable[[str], str], seconds: float
+    ) -> AsyncGenerator[None]:
+        """Within it nobody else writes these files, or finds out who has. Whoever still has the place of one after that time is not waited for."""
+        tickets = [self.take("", path, key_of, "write") for path in dict.fromkeys(paths)]
+        try:
+            with anyio.move_on_after(seconds):
+                for ticket in tickets:
+                    await ticket.turn(seconds)
+            yield
+        finally:
+            for ticket in tickets:
+                ticket.release()
 
     def hold(self, ticket: Ticket) -> Ticket:
         """A second ticket in `ticket`'s own place, for what goes on after its request was answered."""
