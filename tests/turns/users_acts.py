@@ -56,7 +56,11 @@ class UsersActs(Scene):
         tick()
         self.say(f"user rejects {selector}: {await review.reject(selector)}")
         tick()
-        self._saves_all()
+        for name in (
+            self._open()
+        ):  # what the editor asks about, because it is newer on the disk, the user leaves for now
+            if self.editor.buffer(name).dirty:
+                self.say(f"user saves {name}: {self.editor.saves(name)}")
         if self.fuse is not None:
             self.fuse.waits()
         tick()

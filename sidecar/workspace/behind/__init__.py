@@ -24,4 +24,5 @@ turn_starts.py   TurnStarts: what the files of a session's folders were when its
 unopened.py      Unopened: what changed in files that are not open is journalled and put under review
 whole_files.py   WholeFiles: finds changes of files that are not changes of their text
 whose.py         Whose: who made a change that the disk shows and nobody has accounted for
+written.py       Written: what we put into the files of documents for agents, until the documents have it
 """
