@@ -438,7 +438,7 @@ class Ledger:
         """A ledger for a text other than the document's, with these hunks. Both number new hunks from one counter, so that no number is used twice."""
         other = copy(self)
         other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
-        other._left = Left()
+        other._left, other.when_seen_again = Left(), None
         return other
 
     def becomes(self, tried: Ledger) -> None:
