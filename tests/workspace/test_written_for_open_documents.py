@@ -14,7 +14,7 @@ from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench, SlowJournal
+from tests.support.workspaces import Bench, MemoryJournal, SlowJournal
 from tests.workspace.test_behind import BASE, Turn, listed, play
 from tests.workspace.test_review import ALL
 from tests.workspace.test_whose import reject_all
@@ -148,6 +148,34 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done(
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     play(tmp_path, EDITORS[name], script, after=after)
+
+
+@pytest.mark.parametrize("name", TAKES_NO_EDITS)
+def test_of_a_file_that_is_opened_before_its_writing_is_done_while_a_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The command has not done it once more."""
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        takes_its_time(monkeypatch, turn.bench)
+        turn.says("execute")
+        await asyncio.sleep(0.5)
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: (tmp_path / "a.txt").read_text() == TEXT)
+        editor.opens("a.txt")
+        done(await write)
+        await asyncio.sleep(5)
+        turn.says("execute", status="completed")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    habits = TAKES_NO_EDITS[name]
+    play(tmp_path, habits, script, after=after, journal=journal, answer=lambda question: "allow")
+    assert [state for state in journal.states.values() if state != "failed"] == ["done"]
 
 
 @pytest.mark.parametrize("turn_is_over", [True, False], ids=["after the turn", ""])

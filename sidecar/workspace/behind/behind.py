@@ -229,6 +229,7 @@ class Behind:
             if leg.part is not None and leg.author is not None:
                 self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
             before = leg.after
+        self.accounts.says(uri, write.after_it)
 
     def brings_in(self, tracked: Tracked, seen: Seen) -> None:
         """Until `settle`, a document that is opened again under this name begins with that change."""
