@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.disk import Encoded, Resolved, Stat
+from sidecar.disk import Encoded, Missing, Resolved, Stat
 from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
@@ -148,6 +148,49 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done(
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     play(tmp_path, EDITORS[name], script, after=after)
+
+
+@pytest.mark.parametrize("removed", [True, False], ids=["made again", ""])
+@pytest.mark.parametrize("opens", [0.0, 0.45])
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_of_a_file_that_is_opened_before_it_is_wholly_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, opens: float, removed: bool
+) -> None:
+    """What the user types in it stays."""
+    if removed:
+        (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        storage = turn.bench.workspace.state.storage
+        create = storage.create
+
+        async def slowly(file: Missing, data: Encoded) -> Stat | Refusal:
+            made = await create(file, data)
+            await asyncio.sleep(0.5)
+            return made
+
+        monkeypatch.setattr(storage, "create", slowly)
+        if removed:
+            turn.says("execute")
+            tick()
+            (tmp_path / "a.txt").unlink()
+            await asyncio.sleep(3)
+            turn.says("execute", status="completed")
+            await asyncio.sleep(3)
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: (tmp_path / "a.txt").exists() and (tmp_path / "a.txt").read_text() == TEXT)
+        await asyncio.sleep(opens)
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "one\n", "mine\n")
+        done(await write)
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT.replace("one", "mine")
+        await reject_all(bench)
+        assert editor.text("a.txt") == (BASE.replace("one", "mine") if removed else "mine\n")
+
+    play(tmp_path, replace(EDITORS[name], create_files=False), script, after=after)
 
 
 @pytest.mark.parametrize("name", TAKES_NO_EDITS)

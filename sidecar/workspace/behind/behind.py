@@ -206,17 +206,17 @@ class Behind:
     def did_not_write(self, uri: DocumentUri, author: Author) -> None:
         self._written.forget(uri, author)
 
-    def wrote(self, uri: DocumentUri, author: Author) -> bool:
+    def wrote(self, uri: DocumentUri, path: str, author: Author) -> bool:
         """It is written. False: no document has it or is to have it, and it is a change of the file."""
         tracked, is_known = self._state.documents.get(uri), self._written.ends(uri, author)
         if tracked is None:
             self._written.forget(uri, author)
             return not is_known
         if tracked.observed.is_set():
-            self._opened_with_written(tracked)
+            self._opened_with_written(tracked, path)
         return True
 
-    def _opened_with_written(self, tracked: Tracked) -> None:
+    def _opened_with_written(self, tracked: Tracked, path: str) -> None:
         """Enters what we wrote in its file, where the document was opened with that already."""
         uri, before = tracked.document.uri, None
         if uri not in self._written or tracked.saved is None:
@@ -227,7 +227,8 @@ class Behind:
             return
         for leg in self._written.takes(uri, before, disk):
             if leg.part is not None and leg.author is not None:
-                self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
+                author, old = self.came(path, leg.author) if leg.author.created else (leg.author, "")
+                self._entering.enter_opened(tracked, leg.part, author, normal(old) or before, leg.after)
             before = leg.after
         self.accounts.says(uri, write.after_it)
 
@@ -553,7 +554,7 @@ class Behind:
         """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
         if it had been found before that. `is_gone`: the editor had read that before, and the file says something newer."""
         uri = tracked.document.uri
-        self._opened_with_written(tracked)
+        self._opened_with_written(tracked, path)
         if not self._evidence.is_acting():
             return
         session = self._evidence.during(path)

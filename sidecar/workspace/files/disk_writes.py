@@ -136,7 +136,9 @@ class DiskWriter:
         if reload is None or not await reload.wait(RELOAD_SECONDS):
             if reload is not None and is_agents:
                 self._behind.writes(task.session, place.uri, author, known)
-            is_documents = self._behind.wrote(place.uri, author) if is_agents else self._is_open(place.uri)
+            is_documents = (
+                self._behind.wrote(place.uri, place.path, author) if is_agents else self._is_open(place.uri)
+            )
             if not is_documents:
                 self._recorder.disk_change(task.session, place.uri, author, begun.changes, known)
         if begun.refused is not None:
@@ -286,20 +288,23 @@ class DiskWriter:
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
+        ends = after.slice(max(0, len(after) - 1), len(after)) in ("", "\n", "\r")
+        known = DiskChange(_NOTHING, after, (after.line_count - ends, 0))
+        self._behind.writes(session, place.uri, author, known)
         created = await storage.create(missing, data)
         if isinstance(created, Refusal):
+            self._behind.did_not_write(place.uri, author)
             await self._recorder.finish(author, "failed")
             return created
         self._state.documents.disk.written(place.uri, after, self._state.beliefs.moment())
-        author, before = self._behind.came(place.path, author)
-        if before:
-            changes = changes_of(before, str(text))
-            known = DiskChange.of(before, changes)
-        else:
-            changes = Places.made(after)
-            ends = after.slice(max(0, len(after) - 1), len(after)) in ("", "\n", "\r")
-            known = DiskChange(_NOTHING, after, (after.line_count - ends, 0))
-        self._recorder.disk_change(session, place.uri, author, changes, known)
+        if not self._behind.wrote(place.uri, place.path, author):
+            author, before = self._behind.came(place.path, author)
+            if before:
+                changes = changes_of(before, str(text))
+                known = DiskChange.of(before, changes)
+            else:
+                changes = Places.made(after)
+            self._recorder.disk_change(session, place.uri, author, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri), said)
         await self._recorder.finish(author, "done")
         return self._done(author, place)
