@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.file_state import FileState
+from sidecar.core.refusal import Refusal
 from sidecar.disk import FolderSyncs
 from sidecar.workspace.review.review import Selector
 from sidecar.workspace.state.storage import Put, Saved, Storage
@@ -158,3 +160,35 @@ def test_a_rejection_that_takes_its_time_is_not_the_agents(
     play(tmp_path, VSCODE, script, journal=journal, custom=False)
     as_it_was(tmp_path)
     assert [one.agent for one in journal.entries.values()] == ["agent", "reject", "reject"]
+
+
+@pytest.mark.parametrize("first", [removes, makes_executable, puts(b"\0")], ids=["removed", "mode", "bytes"])
+def test_nor_is_one_of_a_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Callable[[Path], object]
+) -> None:
+    restore = Storage.restore
+
+    async def slowly(
+        storage: Storage,
+        folder: str,
+        path: str,
+        expected: FileState | None,
+        wanted: FileState | None,
+        syncs: FolderSyncs,
+    ) -> Refusal | None:
+        done = await restore(storage, folder, path, expected, wanted, syncs)
+        await asyncio.sleep(1)
+        return done
+
+    async def while_a_command_runs(turn: Turn) -> None:
+        turn.says("execute", "a.txt")
+        await asyncio.sleep(1)
+        await reject_all(turn.bench)
+        await asyncio.sleep(4)
+        assert not list(turn.bench.workspace.review.files)
+        turn.says("execute", status="completed")
+
+    begins_with(tmp_path)
+    monkeypatch.setattr(Storage, "restore", slowly)
+    plays(tmp_path, [acts(first)], [while_a_command_runs])
+    as_it_was(tmp_path)

@@ -402,11 +402,7 @@ class FileReviews:
     async def _put(
         self, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
     ) -> str:
-        def put() -> Refusal | None:
-            prune = wanted is None
-            return disk.restore(_folder(path), path, expected, wanted, prune=prune, sync=syncs.later)
-
-        done = await anyio.to_thread.run_sync(put)
+        done = await self._state.storage.restore(_folder(path), path, expected, wanted, syncs)
         if isinstance(done, Refusal):
             return done.message
         is_file = wanted is not None and not wanted.is_link

@@ -24,7 +24,7 @@ from sidecar.workspace.edits.exact import keeps_line_ends
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
-from sidecar.workspace.review.on_disk import OnDisk
+from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed
@@ -142,6 +142,11 @@ class Rejecter:
     async def reject_files(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
         """Puts back what was under paths as a whole; of each, in words, why not, or "" when it is done. None may be in the way of
         another."""
+        paths = (path for change in changes for path in (change.path, change.moved_from) if path)
+        async with self._state.queues.places(paths, self._state.storage.order_key, WAIT_SECONDS):
+            return await self._put_back(files, changes)
+
+    async def _put_back(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
         results = [self._in_the_way(change) for change in changes]
         changes = [await files.as_it_is_put_back(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]

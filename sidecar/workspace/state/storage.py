@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.any_text import AnyText
+from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Encoded, FolderSyncs, Missing, Resolved, Roots, Stat
@@ -149,6 +150,15 @@ class Storage:
     async def put_some(self, puts: Sequence[Put], syncs: FolderSyncs) -> list[Saved]:
         """As `put`, for files that were resolved: one after the other, in one thread. Their names outlast a crash only after `sync`."""
         return await anyio.to_thread.run_sync(lambda: [_put_one(put, syncs) for put in puts])
+
+    async def restore(
+        self, folder: str, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
+    ) -> Refusal | None:
+        """Makes the canonical `path` beneath `folder` what it was, `wanted`, unless something else than `expected` is there. Where it is nothing, the
+        folders that are empty without it go. Its name outlasts a crash only after `sync`."""
+        return await anyio.to_thread.run_sync(
+            lambda: disk.restore(folder, path, expected, wanted, prune=wanted is None, sync=syncs.later)
+        )
 
     async def sync(self, syncs: FolderSyncs) -> None:
         await anyio.to_thread.run_sync(syncs.sync)
