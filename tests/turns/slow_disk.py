@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import TypeVar, TypeVarTuple, Unpack
 
+from sidecar.core.file_state import FileState
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Encoded, FolderSyncs, Missing, Resolved, Stat
 from sidecar.workspace.state.storage import OnDisk, Put, Saved, Storage
@@ -50,6 +51,11 @@ class SlowDisk(Storage):
 
     async def put_some(self, puts: Sequence[Put], syncs: FolderSyncs) -> list[Saved]:
         return await self._slowly(super().put_some, puts, syncs)
+
+    async def restore(
+        self, folder: str, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
+    ) -> Refusal | None:
+        return await self._slowly(super().restore, folder, path, expected, wanted, syncs)
 
     async def sync(self, syncs: FolderSyncs) -> None:
         await self._slowly(super().sync, syncs)
