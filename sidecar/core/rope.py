@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import chain
 
 from sidecar.core import narrow
+from sidecar.core.any_text import ends_line, line_start
 from sidecar.core.change import Edit
 from sidecar.core.chunks import (
     MAXIMUM,
@@ -270,10 +271,10 @@ class _Edited(Text):
 def _as_lines(text: Text, start: int, end: int, new: str) -> tuple[int, int, str]:
     """Something is inserted in `text`, or deleted: the same edit, where it can be seen as that of whole lines. Lines that begin alike have that in
     common with the ones beside them, and it is not known which of them was there before."""
-    by = start - (text.rfind("\n", 0, start) + 1)
+    by = start - line_start(text, start)
     begin = text.slice(start - by, start)
     moved = begin + new[: len(new) - by] if new else text.slice(start - by, max(start, end) - by)
-    if not by or by > max(len(new), end - start) or not moved.endswith("\n"):
+    if not by or by > max(len(new), end - start) or not ends_line(moved):
         return start, end, new
     last = new[len(new) - by :] if new else text.slice(end - by, end)
     return (start - by, end - by, moved if new else "") if last == begin else (start, end, new)

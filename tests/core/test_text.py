@@ -278,6 +278,8 @@ def test_a_change_in_utf_16(
         ("one\n  two\n", "one\n  new\n  two\n", Edit(4, 4, "  new\n")),
         ("one\n  new\n  two\n", "one\n  two\n", Edit(4, 10, "")),
         ("one\r\nab\r\nac\r\n", "one\r\nac\r\n", Edit(5, 9, "")),
+        ("one\r  two\r", "one\r  new\r  two\r", Edit(4, 4, "  new\r")),
+        ("one\r  new\r  two\r", "one\r  two\r", Edit(4, 10, "")),
         ("ab\nac\n", "ac\n", Edit(0, 3, "")),
         ("ab\n", "aab\n", Edit(1, 1, "a")),
         ("  a b\n", "  a  b\n", Edit(4, 4, " ")),
