@@ -54,7 +54,7 @@ class SlowDisk(Storage):
 
     async def restore(
         self, folder: str, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
-    ) -> Refusal | None:
+    ) -> Stat | Refusal | None:
         return await self._slowly(super().restore, folder, path, expected, wanted, syncs)
 
     async def sync(self, syncs: FolderSyncs) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from sidecar.core.file_state import FileState
 from sidecar.core.refusal import Refusal
-from sidecar.disk import FolderSyncs
+from sidecar.disk import FolderSyncs, Stat
 from sidecar.workspace.review.review import Selector
 from sidecar.workspace.state.storage import Put, Saved, Storage
+from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -162,10 +163,8 @@ def test_a_rejection_that_takes_its_time_is_not_the_agents(
     assert [one.agent for one in journal.entries.values()] == ["agent", "reject", "reject"]
 
 
-@pytest.mark.parametrize("first", [removes, makes_executable, puts(b"\0")], ids=["removed", "mode", "bytes"])
-def test_nor_is_one_of_a_whole_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Callable[[Path], object]
-) -> None:
+def puts_back_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a second until it is known that the disk has put something back as a whole."""
     restore = Storage.restore
 
     async def slowly(
@@ -175,11 +174,18 @@ def test_nor_is_one_of_a_whole_file(
         expected: FileState | None,
         wanted: FileState | None,
         syncs: FolderSyncs,
-    ) -> Refusal | None:
+    ) -> Stat | Refusal | None:
         done = await restore(storage, folder, path, expected, wanted, syncs)
         await asyncio.sleep(1)
         return done
 
+    monkeypatch.setattr(Storage, "restore", slowly)
+
+
+@pytest.mark.parametrize("first", [removes, makes_executable, puts(b"\0")], ids=["removed", "mode", "bytes"])
+def test_nor_is_one_of_a_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Callable[[Path], object]
+) -> None:
     async def while_a_command_runs(turn: Turn) -> None:
         turn.says("execute", "a.txt")
         await asyncio.sleep(1)
@@ -189,6 +195,27 @@ def test_nor_is_one_of_a_whole_file(
         turn.says("execute", status="completed")
 
     begins_with(tmp_path)
-    monkeypatch.setattr(Storage, "restore", slowly)
+    puts_back_slowly(monkeypatch)
     plays(tmp_path, [acts(first)], [while_a_command_runs])
+    as_it_was(tmp_path)
+
+
+@pytest.mark.parametrize("second", [removes, closes_to_others, puts(CHANGED.encode()), puts(b"\0\0")])
+def test_the_agent_goes_on_with_a_file_before_it_is_known_that_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: Callable[[Path], object]
+) -> None:
+    async def at_once(turn: Turn) -> None:
+        turn.says("execute")
+        await asyncio.sleep(1)
+        rejecting = asyncio.ensure_future(reject_all(turn.bench))
+        await until(lambda: (tmp_path / "a.txt").read_bytes() == BASE.encode())
+        tick()
+        second(tmp_path)
+        tick()
+        await rejecting
+        turn.says("execute", status="completed")
+
+    begins_with(tmp_path)
+    puts_back_slowly(monkeypatch)
+    plays(tmp_path, [acts(puts(b"\0"))], [at_once])
     as_it_was(tmp_path)

@@ -405,8 +405,7 @@ class FileReviews:
         done = await self._state.storage.restore(_folder(path), path, expected, wanted, syncs)
         if isinstance(done, Refusal):
             return done.message
-        is_file = wanted is not None and not wanted.is_link
-        self.was_put_back(path, wanted, self._state.storage.stat(path) if is_file else None)
+        self.was_put_back(path, wanted, done)
         return ""
 
     async def found(self, path: str) -> FileState | Refusal | None:

@@ -153,12 +153,16 @@ class Storage:
 
     async def restore(
         self, folder: str, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
-    ) -> Refusal | None:
+    ) -> Stat | Refusal | None:
         """Makes the canonical `path` beneath `folder` what it was, `wanted`, unless something else than `expected` is there. Where it is nothing, the
-        folders that are empty without it go. Its name outlasts a crash only after `sync`."""
-        return await anyio.to_thread.run_sync(
-            lambda: disk.restore(folder, path, expected, wanted, prune=wanted is None, sync=syncs.later)
-        )
+        folders that are empty without it go. → the stat of a file, before anybody has done more to it. Its name outlasts a crash only after `sync`."""
+
+        def put() -> Stat | Refusal | None:
+            refused = disk.restore(folder, path, expected, wanted, prune=wanted is None, sync=syncs.later)
+            is_file = wanted is not None and not wanted.is_link
+            return disk.fresh_stat(path) if refused is None and is_file else refused
+
+        return await anyio.to_thread.run_sync(put)
 
     async def sync(self, syncs: FolderSyncs) -> None:
         await anyio.to_thread.run_sync(syncs.sync)
