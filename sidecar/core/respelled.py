@@ -26,8 +26,11 @@ def spelled_as(text: str, like: str) -> str:
     if compared == other.text:
         return like
     mark = BOM if like.startswith(BOM) else ""
-    is_even = like == mark + expand(other.text, other.terminator)
-    return mark + expand(compared, other.terminator) if is_even else text
+    if like != mark + expand(other.text, other.terminator):
+        return text
+    if compared.startswith(BOM):
+        mark = BOM  # without one before it, this would be the mark
+    return mark + expand(compared, other.terminator)
 
 
 def respelled(hunks: Iterable[Hunk], before: str, after: Text) -> Iterator[Hunk]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.core.change import ChangeSet
@@ -44,6 +44,7 @@ def _lines(text: str) -> str:
 
 
 @given(RAW, RAW)
+@example(BOM + BOM + "a\r\n", "")
 def test_a_text_in_the_line_ends_of_another(text: str, like: str) -> None:
     spelled = spelled_as(text, like)
     assert normal(spelled) == normal(text)
