@@ -97,6 +97,27 @@ def test_what_is_typed_while_a_save_runs_is_not_taken_for_saved(seed: int) -> No
     assert not report.problems, report
 
 
+STAYS = {
+    "written before the document had it": [
+        1890000655,
+        1900000640,
+        1900000759,
+        1900001206,
+        1900001682,
+        1910000256,
+    ],
+    "an undo and typing told together": [1900001396],
+    "lines that end with CR": [1890000417, 1900001581, 1910000391, 1910001216],
+    "whole texts, lines that begin alike": [1890001139],
+}
+
+
+@pytest.mark.parametrize("seed", [seed for seeds in STAYS.values() for seed in seeds])
+def test_what_was_written_stays_under_review(seed: int) -> None:
+    report = play(seed)
+    assert not report.problems, report
+
+
 def test_a_seed_is_the_same_run_every_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:

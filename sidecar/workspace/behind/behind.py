@@ -616,8 +616,8 @@ class Behind:
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
         start, legs = self._apart.pop(uri, ("", []))
         begin, ours = self._written.left(uri, legs[-1].after if legs else None)
+        before = raw_before(start if legs else begin, raw)
         legs = [*legs, *ours]
-        before = raw_before(start if len(legs) > len(ours) else begin, raw)
         taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
         for leg in legs:
             after = raw_before(leg.after, raw)

@@ -99,9 +99,8 @@ class Queues:
         self, paths: Iterable[str], key_of: Callable[[str], str], seconds: float
     ) -> AsyncGenerator[None]:
         """Within it nobody else writes these files, or finds out who has. Whoever still has the place of one after that time is not waited for."""
-        one_each = {
-            key_of(path): path for path in paths
-        }  # whoever waits for a place of its own waits in vain
+        # whoever waits for a place of its own waits in vain
+        one_each = {key_of(path): path for path in paths}
         tickets = [self.take("", path, key_of, "write") for path in one_each.values()]
         try:
             with anyio.move_on_after(seconds):
