@@ -14,6 +14,7 @@ had_read.py      HadRead: from which of the texts that a file had on the disk an
 known_before.py  KnownBefore: what files are known to have said before a change that is looked at
 legs.py          Legs: a change in pieces, each somebody's or nobody's, and what they change in a mirror with unsaved work
 open_files.py    OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that
+passing.py       Passing: what the files of open documents said in between, before that was brought into the documents
 reconcile.py     Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat
 reload.py        Reloader: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top
 renames.py       Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole

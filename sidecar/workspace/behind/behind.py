@@ -11,7 +11,6 @@ whose.py says. Files that are not open: unopened.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
@@ -27,7 +26,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.shared import with_shared
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
+from sidecar.disk import Missing, Resolved, Stat
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
@@ -46,14 +45,15 @@ from sidecar.workspace.behind.legs import (
     taken_from,
     without,
 )
+from sidecar.workspace.behind.passing import Passing, with_start
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
-from sidecar.workspace.behind.whose import Known, Part, Whose
+from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.behind.written import Written
 from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import DiskChange, Recorder
 from sidecar.workspace.ports.ports import Editor, Level
-from sidecar.workspace.state.acts import changed_at, is_before, now_at_most
+from sidecar.workspace.state.acts import changed_at, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
@@ -105,8 +105,7 @@ class Behind:
             self._entering,
             self.is_being_filled,
         )
-        self._passing: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
-        """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
+        self._passing = Passing(self._glimpses)
         self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
         """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
         self._written = Written()
@@ -331,14 +330,14 @@ class Behind:
             return [*ours, *([Leg(disk, at)] if disk != begins else [])], passed
         if ours:
             start, then = None, {last, *(leg.after for leg in ours)}
-            passed = self._passed(uri, path, (last,), disk, since, at)
+            passed = self._passing.take(uri, path, (last,), disk, since, at)
             passed = [one for one in passed if one[1] >= ours[-1].at and one[0] not in then]
         else:
             start = await self._known.at_start(uri, path)
-            passed = self._passed(uri, path, (last, found or last), disk, since, at)
+            passed = self._passing.take(uri, path, (last, found or last), disk, since, at)
             if found is not None and since is not None:
                 passed = [(found, changed_at(since)), *passed]
-            passed = _with_start(passed, start, since)
+            passed = with_start(passed, start, since)
         legs = await self._entering.legs(uri, path, begins, [*passed, (disk, at)], start)
         self.accounts.says(uri, disk, at=at)
         return [*ours, *legs], passed
@@ -382,24 +381,6 @@ class Behind:
             hunks = ledger.hunks if len(ledger.hunks) == len(newest.hunks) else None
         return None if hunks is None else (raw, hunks)
 
-    def _passed(
-        self, uri: DocumentUri, path: str, before: Sequence[str], disk: str, since: Stat | None, until: int
-    ) -> list[tuple[str, int]]:
-        """What the file of an open document said between one of the texts `before` and `disk` (compared form), which it said `until`, and when it had
-        become so."""
-        start, noted = self._passing.pop(uri, ("", []))
-        found = [one for one in noted if start in before and one[1] <= until]
-        later = [one for one in noted if one[1] > until]
-        if later:
-            self._passing[uri] = disk, later
-        for seen in self._glimpses.pop(path, until):
-            decoded = decode(seen.data) if isinstance(seen.data, bytes) else None
-            old = since is not None and (seen.stat == since or seen.at < changed_at(since))
-            if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
-                text = normal(decoded.text)
-                found.append((text if disk.endswith("\n") else text.removesuffix("\n"), seen.at))
-        return sorted(found, key=lambda one: one[1])
-
     def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
         """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
         brought together. `start`: what it said when they were last; None: what is noted of the document."""
@@ -407,8 +388,7 @@ class Behind:
             start = str(tracked.said)
         if start is None or not text.strip("\n") or not self._evidence.is_acting():
             return
-        began, texts = self._passing.get(tracked.document.uri, ("", []))
-        self._passing[tracked.document.uri] = start, [*(texts if began == start else []), (text, at)]
+        self._passing.note(tracked.document.uri, start, text, at)
 
     async def said(self, tracked: Tracked, path: str, text: str) -> bool:
         """Whether the file of a document is known to have said `text` (compared form) last, before what is found there now."""
@@ -425,7 +405,7 @@ class Behind:
                 return
             before = str(tracked.said)
             uri = tracked.document.uri
-            texts = self._passed(uri, path, [before], saved, tracked.stat, now_at_most())
+            texts = self._passing.take(uri, path, [before], saved, tracked.stat, now_at_most())
             ours = self._state.documents.disk.was_ours
             later: list[tuple[str, int]] = []
             while texts:
@@ -437,7 +417,7 @@ class Behind:
                 texts.pop()
                 later = [(text, since), *later] if is_later else later
             if later:
-                self._passing[uri] = saved, later
+                self._passing.are(uri, saved, later)
             if not texts or texts[-1][0] == before:
                 return  # it was saved on top of what is counted
             gone = self._files.came(path) if tracked.saved is None else None
@@ -446,7 +426,7 @@ class Behind:
             text, at = texts[-1]
             save = tracked.history.saved_before(text)
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
-            self._passing[uri] = before, [*texts[:-1], *under]
+            self._passing.are(uri, before, [*texts[:-1], *under])
             seen = await self.seen(tracked, path, before, text, at)
             if seen is None:
                 return
@@ -510,7 +490,7 @@ class Behind:
             state = "failed"
             self._apart[uri] = seen.start, known
             self.accounts.not_entered(uri, disk, seen.start)
-            self._passing[uri] = known[-1].after if known else seen.start, list(seen.passed)
+            self._passing.are(uri, known[-1].after if known else seen.start, seen.passed)
         elif seen.changes is not None and not (together and at_rest and not written):
             state = "failed" if tracked.stat is None else "unknown"
         elif tracked is not first and self._is_same(tracked.counted, disk):
@@ -577,7 +557,7 @@ class Behind:
             if not has(before or "", tracked.text(), [disk]):
                 return  # it was opened with an older text; the reconciler brings the two together
             start = await self._known.at_start(uri, path)
-            passed = self._passed(uri, path, before or "", disk, None, at)
+            passed = self._passing.take(uri, path, before or "", disk, None, at)
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
             legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
@@ -636,13 +616,3 @@ def _opened_with(tracked: Tracked, start: str, disk: str) -> bool:
     since may hide it."""
     opened = tracked.document.snapshot() if tracked.opened_with is None else tracked.opened_with
     return any(has(start, text, [disk]) for text in (normal(str(opened)), tracked.text()))
-
-
-def _with_start(
-    passed: Sequence[tuple[str, int]], start: Known | None, since: Stat | None
-) -> list[tuple[str, int]]:
-    """What the file of an open document said when the turn began is one of the texts that it `passed`, where the two were compared before that (with
-    the stat `since`): what led there is none of the turn's."""
-    if start is None or start.text is None or since is None or not is_before(changed_at(since), start.at):
-        return list(passed)
-    return sorted([*passed, (start.text, start.at)], key=lambda one: one[1])
