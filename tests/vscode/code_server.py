@@ -115,6 +115,7 @@ class CodeServer:
             "TMPDIR": str(self.sockets),
             "ACP_SIDECAR_STATE": str(folder / "state"),
             "ACP_TEST_SOCKETS": str(self.sockets),
+            "SHELL": "/bin/bash",  # VS Code follows no commands in the terminals of those whose shell is a plain sh
             "EXTENSIONS_GALLERY": "{}",  # no marketplace
             **(environment or {}),
         }
