@@ -1,6 +1,6 @@
 # One command for each thing a person wants; every one of them makes .venv first when it is missing or out of date.
 #   make demo       the main job in a terminal, without an account
-#   make test       what CI runs: lint, types, unit tests, and real editors with a real agent
+#   make test       lint, types, unit tests, and real editors with a real agent; CI runs it with all cases of each test
 #   make help       the rest
 
 ifeq ($(OS),Windows_NT)
@@ -39,6 +39,7 @@ endef
 help:
 	@echo "make demo       the main job in a terminal, without an account"
 	@echo "make test       lint, types, unit tests, real editors with a real agent (installs them under .cache/tools)"
+	@echo "                some cases of each test; CASES=all: all of them, as CI does (the better part of an hour on two cores)"
 	@echo "                PART=browser: only the page and the VS Code workbench; PART=rest: all but these"
 	@echo "make unit       only lint, types and unit tests"
 	@echo "make vsix       the VS Code extension for every platform, into dist (TARGETS=linux-x64: for one)"
@@ -71,8 +72,11 @@ endif
 test: env-dev npm tools
 	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter browser,$(PART)),,lint types) run-tests
 
+# Some cases of each test, spread evenly: for the minutes between two commits (tests/support/spread.py). CI runs all of them
+CASES ?= some
+
 run-tests: env-dev
-	@$(call pytest,$(PARTS$(if $(PART),_$(PART))))
+	@$(call pytest,--cases $(CASES) $(PARTS$(if $(PART),_$(PART))))
 
 unit: env-dev npm lint types
 	@$(call pytest,-m "not e2e and $(BY_HAND)")

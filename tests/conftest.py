@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from sidecar.lasting import lasting
 from tests.support import tools
+from tests.support.spread import some
 
 settings.register_profile(
     "default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -52,6 +53,11 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "which cases of the tests are run: all, or some of each (what `make test` does; tests/support/spread.py)"
+    parser.addoption("--cases", choices=("all", "some"), default="all", help=words)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     with lasting():  # ten thousand tests, which the garbage collector would walk over again and again
@@ -71,6 +77,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = set(by_hand)
         items[:] = [item for item in items if item not in left_out]
     yield  # what -k and -m leave
+    if config.getoption("cases") == "some":
+        kept = some(items)
+        left_out = set(items).difference(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = kept
     items[:] = shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
@@ -94,7 +105,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption("cases") == "some":
+        terminalreporter.line("Some cases of each test were run; CASES=all runs all of them, as CI does.")
     reasons = [
         str(report.longrepr)
         for kind in ("skipped", "error")

@@ -1,0 +1,42 @@
+"""Which cases `make test` runs; CI runs all of them.
+
+Twelve thousand cases take most of an hour on two cores, and they are few tests with many cases each. `make test` is for the minutes between two
+commits: of every test with cases it runs the square root of their number, of every file of tests with real editors, and of every gate, the square root
+of its tests. They are spread evenly, the first and the last among them, and they are always the same ones. `make test CASES=all` runs everything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import ceil, sqrt
+
+import pytest
+
+BY_FILE = {"gates"}
+"""Folders whose tests take as long as those with real editors (marked e2e): they start the whole program again and again."""
+
+
+def spread(count: int, wanted: int) -> set[int]:
+    """So many places (from 0) of `count`, evenly."""
+    if wanted >= count:
+        return set(range(count))
+    if wanted == 1:
+        return {0}
+    return {round(number * (count - 1) / (wanted - 1)) for number in range(wanted)}
+
+
+def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Of the tests those that `make test` runs, in their order."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for place, item in enumerate(items):
+        groups[_together(item)].append(place)
+    kept = {
+        group[number] for group in groups.values() for number in spread(len(group), ceil(sqrt(len(group))))
+    }
+    return [item for place, item in enumerate(items) if place in kept]
+
+
+def _together(item: pytest.Item) -> str:
+    is_by_file = item.get_closest_marker("e2e") is not None or item.path.parent.name in BY_FILE
+    return str(item.path) if is_by_file else item.nodeid.partition("[")[0]
