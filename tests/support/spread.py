@@ -1,8 +1,8 @@
 """Which cases `make test` runs; CI runs all of them.
 
 Twelve thousand cases take most of an hour on two cores, and they are few tests with many cases each. `make test` is for the minutes between two
-commits: of every test with cases it runs the square root of their number, of every file of tests with real editors, and of every gate, the square root
-of its tests. They are spread evenly, the first and the last among them, and they are always the same ones. `make test CASES=all` runs everything.
+commits. Of every test with cases it runs the square root of their number; of every file of tests with real editors or whole programs, the square
+root of its tests. They are spread evenly, the first and the last among them, and they are always the same ones. `make test CASES=all` runs everything.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from math import ceil, sqrt
+from pathlib import Path
 
 import pytest
 
-BY_FILE = {"gates"}
-"""Folders whose tests take as long as those with real editors (marked e2e): they start the whole program again and again."""
+TESTS = Path(__file__).parents[1]
+BY_FILE = {"attach", "crash", "extension", "gates", "proxy", "relayed", "release"}
+"""Folders whose tests take as long as those with real editors (marked e2e): they start whole programs again and again."""
 
 
 def spread(count: int, wanted: int) -> set[int]:
@@ -38,5 +40,6 @@ def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def _together(item: pytest.Item) -> str:
-    is_by_file = item.get_closest_marker("e2e") is not None or item.path.parent.name in BY_FILE
+    folder = item.path.relative_to(TESTS).parts[0]
+    is_by_file = item.get_closest_marker("e2e") is not None or folder in BY_FILE
     return str(item.path) if is_by_file else item.nodeid.partition("[")[0]
