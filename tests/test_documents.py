@@ -96,6 +96,15 @@ def test_the_changelog_has_a_section_for_the_version_and_says_what_was_added_fir
     assert re.search(r"^### Added$", text.partition("\n## 0.1.0")[2], re.MULTILINE)
 
 
+def test_the_changelog_is_short_enough_to_be_read() -> None:
+    """One sentence a line. What a fuzzer found is in the commits (CONTRIBUTING.md)."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if len(line) > 200] == []
+    lengths = {one.partition("\n")[0]: len(one.splitlines()) for one in text.split("\n## ")[1:]}
+    assert "Unreleased" in lengths
+    assert [name for name, lines in lengths.items() if lines > 150] == []
+
+
 RIDDLES = [
     "what is mended is",
     "takes no edits",
