@@ -79,7 +79,7 @@ def test_the_page_of_the_project() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "title"), [(LIVE, "## Live tools"), (GIVEN, "## The sidecar's tools beside its own")]
+    ("columns", "title"), [(LIVE, "## Live tools"), (GIVEN, "## The sidecar's tools in addition to its own")]
 )
 def test_live_and_given_tools_are_tables_of_their_own(
     tmp_path: Path, columns: dict[str, str], title: str

@@ -14,24 +14,24 @@ from pathlib import Path
 COLUMNS = {
     "reads unsaved": "It reads, or is sent, text that is not saved.",
     "writes undoable": "The editor's undo takes back its edit of an open file.",
-    "survives typing": "Unsaved text, and text typed while it works, stays when it edits other places in the file.",
+    "survives typing": "Unsaved text, and text that you type while it works, stays when it edits other places in the file.",
     "revertible": "Rejecting, and reverting the turn, restore what it changed with its edit tool or with a command, in open files and in others.",
     "terminals": "Its commands run in the sidecar's terminals: you are asked first, you see the output, and they end with the turn.",
     "cancel": "Cancelling ends the turn, nothing that it started is left after 5 s, and the next prompt works.",
     "writes denied": 'With `"writes": "deny"`, it reads, but neither its tools nor its commands change anything, and you are not asked about them.',
-    "your files": "A session leaves your own folders and your repository as they were, but for what it writes there without the sidecar's tools, too.",
-    "load": "A conversation can be continued after the editor and the sidecar were restarted.",
+    "your files": "A session leaves your own folders and your repository as they were, except for files that it would also write without the sidecar's tools.",
+    "load": "A conversation can be continued after a restart of the editor and the sidecar.",
 }
 LIVE = {
     "typed after the prompt": "It reads, and edits, a line that you typed after the prompt and did not save.",
     "second edit": "It edits a file twice in one turn, without reading it again. Each edit is one undo step, and nothing is saved.",
     "parallel edits": "Its model asks for several edits of one file in one answer. All are made, each is one undo step, and nothing is saved.",
-    "after a rejection": "You reject all, and it goes on with the text as it then is.",
+    "after a rejection": "After you reject all changes, it goes on with the restored text.",
     "in your line": "It edits a line in which you type at that moment. Both stay, without a conflict.",
     "pictures": "Its Read shows pictures, as without the sidecar.",
     "PDFs": "Its Read shows PDFs, as without the sidecar.",
     "denied files": "A file that you do not let it read stays unread.",
-    "sub-agent": "A sub-agent's tools are led to the sidecar too.",
+    "sub-agent": "A sub-agent's tools work on your text, too.",
     "switched off": 'With `"ownTools": "off"`, it works as it does without the sidecar\'s tools.',
     "tools killed": "If its `acp-sidecar mcp` is killed, the turn goes on.",
 }
@@ -39,30 +39,30 @@ LIVE = {
 GIVEN = {
     "our Read": "It reads a line that you typed after the prompt and did not save.",
     "our Edit": "It edits that line, and another one in the same turn. Each edit is one undo step, and nothing is saved.",
-    "ours in parallel": "Its model asks for several of our Edits of one file in one answer. All are made, each is one undo step, and nothing is saved.",
-    "goes on": "You reject all, and it edits the text as it then is.",
-    "its questions": "It asks for each edit as for any tool that is not its own, and what is refused is not done.",
+    "ours in parallel": "Its model calls our Edit several times for one file in one answer. All are made, each is one undo step, and nothing is saved.",
+    "goes on": "After you reject all changes, it edits the restored text.",
+    "its questions": "It asks before each edit, as it does for any tool that is not its own, and does not make an edit that you refuse.",
     "our Read denied": "A file that you do not let it read is not read by our tools.",
     "ours killed": "If its `acp-sidecar mcp` is killed, the turn goes on.",
     "not given": "Without the setting, it works as it does without the sidecar's tools.",
 }
 """Of agents that were given ours beside their own."""
 ABOUT_LIVE = {
-    "codex-acp": "**codex-acp, only after `acp-sidecar connect codex-live`.** Its row is for that; otherwise, its `apply_patch` works on the disk, and the sidecar merges what "
-    "it wrote under what you typed. Codex does everything to files and commands through an *environment*, and `$CODEX_HOME/environments.toml` says which. With ours there, "
-    "`apply_patch` works on the text of the moment, and all else, its sandbox, questions and commands, is done by Codex' own `exec-server` as before. It is yours to choose, because "
-    "that file counts for every Codex of yours (in a terminal, everything passes through); because Codex can do nothing until it is started anew if the "
-    "sidecar's program is killed or no longer installed; and because Codex' model reads files with commands, which read the disk. What there is without that file: `-c` and `CODEX_CONFIG` have no setting for it; "
-    "`CODEX_EXEC_SERVER_URL` was tried and works, but takes only a WebSocket, and the sidecar opens no network port by itself; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
-    "renews its log-in, from those of your terminal.",
-    "claude-agent-acp-v2": "**claude-agent-acp-v2** is the same agent in [version 2 of ACP](live.md#version-2-of-acp), in which it runs its commands in terminals of its own, and shows them.",
-    "copilot": "**Not copilot.** Its tools read and write the disk, and what leads them elsewhere was not looked for. With a session, it takes no MCP server that is a program (it says "
-    "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port by itself; so our tools beside its own (below) are named in a file when it is started. It was run without log-in and "
+    "codex-acp": "**codex-acp** has live edits only after `acp-sidecar connect codex-live`. Its row is for that; otherwise, its `apply_patch` works on the disk, and the sidecar merges what "
+    "it wrote under what you typed. Codex does everything to files and commands through an *environment*, which `$CODEX_HOME/environments.toml` names. With ours there, "
+    "`apply_patch` works on your current text; Codex' own `exec-server` still does everything else: its sandbox, questions and commands. You choose this yourself, for three reasons: "
+    "the file applies to every Codex of yours (in a terminal, everything passes through unchanged); if the sidecar's program is killed or uninstalled, Codex can do nothing until it is "
+    "restarted; and Codex' model reads files with commands, which read the disk. The alternatives to that file do not help: `-c` and `CODEX_CONFIG` have no setting for it; "
+    "`CODEX_EXEC_SERVER_URL` was tried and works, but accepts only a WebSocket, and the sidecar opens no network port by itself; another `CODEX_HOME` with links to yours would separate its conversations, and the lock that Codex holds "
+    "while it renews its log-in, from those of your terminal.",
+    "claude-agent-acp-v2": "**claude-agent-acp-v2** is the same agent in [version 2 of ACP](live.md#version-2-of-acp). There it runs its commands in its own terminals and shows them.",
+    "copilot": "**copilot is not in this table.** Its tools read and write the disk; whether they can be redirected was not examined. With a session, it accepts no MCP server that is a program (it says "
+    "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port by itself. So our additional tools (below) are named in a file when it is started. It was tested without log-in and "
     "network, with a provider of its own (`COPILOT_OFFLINE`, `COPILOT_PROVIDER_BASE_URL`).",
-    "gemini": "**Not gemini.** Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
-    "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "
-    "no tool of an MCP server or of a command can be called `read_file`. It could be left out, with our Read in its place, but then its sub-agents could not read at all. "
-    "What you had not saved is saved before the prompt, and our tools beside its own (below) help, too.",
+    "gemini": "**gemini is not in this table.** Its `replace` and `write_file` ask the sidecar for the text and write through it, as the first table shows. Its `read_file` reads the disk, and nothing can redirect "
+    "it: over ACP, Gemini runs its tools without its hooks (`BeforeTool`, `AfterTool`); it accepts the settings file that its environment names only if root owns the file; "
+    "and no tool of an MCP server or a command can be called `read_file`. Replacing `read_file` with our Read would be possible, but then its sub-agents could not read at all. "
+    "Your unsaved text is saved before the prompt, and our additional tools (below) help, too.",
 }
 """Why not, or not always, by agent. Gemini's is tried in test_gemini_doors.py, Codex' in test_codex_live.py."""
 EVERY = {**COLUMNS, **LIVE, **GIVEN}
@@ -146,7 +146,7 @@ def render(table: Table) -> str:
             "",
             "## Live tools",
             "",
-            "The own Read, Edit and Write of these agents work on the text as you see it in this moment ([how](live.md)).",
+            "The Read, Edit and Write of these agents work on the text in your editor, unsaved changes included ([how](live.md)).",
             "",
         ]
         lines += _rows(table, live, LIVE)
@@ -157,9 +157,9 @@ def render(table: Table) -> str:
     if given:
         lines += [
             "",
-            "## The sidecar's tools beside its own",
+            "## The sidecar's tools in addition to its own",
             "",
-            'With `"ownTools": "all"`, an agent is given [our tools](reference.md#tools-for-agents). They work on the text as you see it in this moment; its own tools work as in the first table.',
+            'With `"ownTools": "all"`, an agent also gets [the sidecar\'s tools](reference.md#tools-for-agents) ("our" tools in the table). They work on the text in your editor; the agent\'s own tools work as in the first table.',
             "",
         ]
         lines += _rows(table, given, GIVEN)

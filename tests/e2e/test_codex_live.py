@@ -80,7 +80,7 @@ async def test_its_edits_are_made_in_the_text_of_the_moment(
         assert it.text == "typed later\n" + BASE.replace("five", "FIVE")
         it.yes(
             "typed after the prompt",
-            how="partly: it edits it; it reads with commands, from the disk",
+            how="partly: it edits the line; it reads with commands, which see the disk",
         )
         it.yes("second edit", "after a rejection")
 
@@ -133,7 +133,7 @@ async def test_what_the_user_types_meanwhile(
         await it.typed_in_turn("in it ", it.edit("typed", "TYPED", hold=True))
         assert it.text == "in it " + made
         assert "Failed to find expected lines" in results(model)
-        it.yes("in your line", how="no: its patch names whole lines, so it fails, and it is told")
+        it.yes("in your line", how="no: its patch names whole lines, so it fails, and the agent is told")
 
 
 async def test_pictures_and_what_is_denied(
@@ -150,7 +150,7 @@ async def test_pictures_and_what_is_denied(
         await it.turn(KIND.edit(workspace / ".env", "KEY=secret", "KEY=mine"))
         assert (workspace / ".env").read_text() == "KEY=secret\n"
         assert "did not allow" in results(model)
-        it.yes("denied files", how="partly: not for its patches; its commands read any file")
+        it.yes("denied files", how="partly: its patches do not read it; its commands read any file")
 
 
 async def test_writes_are_denied(
@@ -204,7 +204,7 @@ async def test_our_program_is_killed(
         turn = await held(it.product, it.session, model, killed, it.edit("six", "SIX", hold=True))
         assert turn.get("stopReason") == "end_turn", turn
         assert it.text == BASE
-        it.yes("tools killed", how="no: its tools and commands fail until it is started anew")
+        it.yes("tools killed", how="no: its tools and commands fail until it is restarted")
 
 
 async def test_nothing_of_the_users_is_written(

@@ -183,7 +183,7 @@ async def test_what_is_no_text_and_what_is_denied(
         if base64.b64encode(PDF).decode()[:40] in str(model.requests[-1]["messages"]):
             it.yes("PDFs")
         elif "%PDF-1.4" in results(model):
-            it.yes("PDFs", how="no: it takes them for text, as without the sidecar")
+            it.yes("PDFs", how="no: it treats them as text, as without the sidecar")
         else:
             assert "is not text" in results(model) or "binary" in results(model), results(model)[-500:]
             it.yes("PDFs", how="no: it says that the file is not text")

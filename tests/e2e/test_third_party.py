@@ -376,5 +376,5 @@ async def test_a_conversation_is_taken_up_again(
         model.requests.clear()
         await ended(product, session, {"say": "hello again"})
         remembers = "the password is swordfish" in json.dumps(model.requests)
-        cell = "yes" if remembers else "partly: listed and shown, but the agent begins anew"
+        cell = "yes" if remembers else "partly: listed and shown, but the agent starts a new conversation"
         agents_table.note(kind.tool, "load", cell)

@@ -77,5 +77,5 @@ async def test_nothing_of_the_users_is_written(
         one, other = (tmp_path / which / "home" / name for which in ("with", "without"))
         assert one.read_bytes() == other.read_bytes(), name
     more = {name for name in more if not name.startswith(kind.leaves)} if kind.leaves else more
-    cell = "yes: but for a log about the sidecar's tools in its cache" if more else "yes"
+    cell = "yes: except for a log about the sidecar's tools in its cache" if more else "yes"
     agents_table.note(kind.tool, "your files", cell)
