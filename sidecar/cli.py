@@ -253,7 +253,7 @@ def _parser() -> argparse.ArgumentParser:
     setup = commands.add_parser("setup", help="print the set-up file for an editor, and where to put it")
     setup.add_argument("editor", nargs="?", choices=tuple(EDITORS), metavar="EDITOR", help=", ".join(EDITORS))
     setup.add_argument(
-        "--write", action="store_true", help="put it there, unless there is another file already"
+        "--write", action="store_true", help="put the file there, unless a different one exists"
     )
     setup.set_defaults(run=_setup)
 
@@ -294,13 +294,13 @@ def _parser() -> argparse.ArgumentParser:
 
     environment = commands.add_parser(
         "codex-environment",
-        help="carry out what Codex does to files and commands; Codex runs it itself after `acp-sidecar connect codex-live`",
+        help="carry out Codex' file operations and commands; Codex runs it itself after `acp-sidecar connect codex-live`",
     )
     environment.set_defaults(run=_codex_environment)
 
     for name, run, words in (
         ("connect", _connect, "let an agent that you start yourself use the text in your editor"),
-        ("disconnect", _disconnect, "take out again what connect put into an agent's settings"),
+        ("disconnect", _disconnect, "remove what connect added to an agent's settings"),
     ):
         one = commands.add_parser(name, help=words)
         names = [*GUESTS, HOOK, LIVE]
@@ -314,18 +314,18 @@ def _parser() -> argparse.ArgumentParser:
 
     proxy = commands.add_parser(
         "proxy",
-        help="an ACP agent for any client: AGENT, with its files as you see them",
+        help="an ACP agent for any client: AGENT, working on the text in your editor",
         description="Run AGENT behind a proxy for any ACP client. What AGENT reads and writes is the text in your editor; without an editor, "
         "it is the disk. Example: acp-sidecar proxy -- claude-agent-acp",
     )
     proxy.add_argument(
-        "--name", default="", metavar="NAME", help="what your editor calls the agent (its program)"
+        "--name", default="", metavar="NAME", help="the agent's name in your editor (default: its program's)"
     )
     proxy.add_argument(
         "--own-tools",
         choices=("live", "off"),
         default="live",
-        help="live: an agent's own tools are led to the text in your editor, where it lets them (the default)",
+        help="live (default): the agent's own tools work on the text in your editor, if the agent allows it",
     )
     proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
     proxy.set_defaults(run=_proxy)
@@ -357,7 +357,9 @@ def _parser() -> argparse.ArgumentParser:
         "editor and client see the same, and the first answer to a question counts. The editor asks you first.",
     )
     acp.add_argument(
-        "--agent", metavar="NAME", help="for new conversations: an agent of your settings (the default one)"
+        "--agent",
+        metavar="NAME",
+        help="the agent for new conversations, as named in your settings (default: your default agent)",
     )
     acp.add_argument(
         "--listen",
@@ -370,7 +372,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="with --listen: pages of it may connect",
+        help="with --listen: allow pages of this origin to connect",
     )
     acp.set_defaults(run=_acp)
 

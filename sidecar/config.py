@@ -243,7 +243,7 @@ def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentC
         agent = AgentCommand(**{"command": "", **known})  # type: ignore[arg-type]  # as above
         if agent.address and (agent.command or agent.args):
             problems.append(
-                f'agent "{name}" is left out: it runs already where its "url" leads, so that it takes no "command" and no "args"'
+                f'agent "{name}" is left out: an agent at a "url" runs already, so it takes no "command" and no "args"'
             )
         elif not agent.command and not agent.address:
             problems.append(f'agent "{name}" has no "command"; it is left out')

@@ -180,7 +180,7 @@ class Connection:
         if result.impossible:
             why = result.impossible[0]["reason"]
             editor.show(
-                "warning", f"The turn was not undone whole, its other changes stay under review: {why}."
+                "warning", f"The turn was not undone completely; its other changes stay under review: {why}."
             )
         else:
             number = len(result.done)

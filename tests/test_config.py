@@ -156,7 +156,7 @@ def test_an_agent_at_an_address_has_no_command(more: dict[str, object]) -> None:
     settings, problems = parse({"agents": {"x": {"transport": {"url": URL}, **more}}})
     assert settings.agents == {}
     assert len(problems) == 1
-    assert 'runs already where its "url" leads' in problems[0]
+    assert 'an agent at a "url" runs already' in problems[0]
 
 
 @pytest.mark.parametrize(

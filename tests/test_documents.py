@@ -112,6 +112,10 @@ RIDDLES = [
     "files that are asked for before",
     "is as expected because",
     "keep all 1 ",
+    "nobody is there to say yes",
+    "in no folder that stands for",
+    "it is kept to that by",
+    "goes past the sidecar",
 ]
 """Ways to say things that readers did not understand; in lower case."""
 STRINGS = ["package.nls.json", "package.json"]

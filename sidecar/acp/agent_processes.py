@@ -251,16 +251,14 @@ class AgentProcesses:
             return {}
         row = read_only_of(agent.id, agent.command)
         if row.arguments and agent.command.address:
-            why = (
-                "it is kept to that by arguments of its command, and it runs already where its address leads"
-            )
+            why = "this is enforced by arguments of its command, which an agent at an address does not have"
             raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
         if not row.plugin:
             return {}
         plugin = own_tools_of(agent.id, agent.command).plugin
         if plugin is not None and plugin.variable in agent.led:
             return {READ_ONLY: "1"}
-        why = "it is kept to that by a program of the sidecar's, which cannot be put in place"
+        why = "this is enforced by a program of the sidecar's, which cannot be installed"
         if agent.command.transport:
             why += " where the agent runs"
         elif plugin is not None and plugin.variable in agent.command.env:

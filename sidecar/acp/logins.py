@@ -80,7 +80,7 @@ def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json |
         if method["id"] == method_id:
             return method
     known = ", ".join(plain(str(method["id"]), 60) for method in methods)
-    raise AgentFailed("refused", f'{agent} has no way to log in called "{plain(method_id, 60)}" ({known}).')
+    raise AgentFailed("refused", f'{agent} has no login method "{plain(method_id, 60)}" ({known}).')
 
 
 def by_person(agent: str, command: Command, method: Json) -> Json | None:

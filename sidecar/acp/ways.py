@@ -13,7 +13,7 @@ LIVE = "live: its own tools work on the text as you see it"
 CONNECTED = "its edits are live; it reads the disk"
 UNKNOWN = "not tested"
 DISK = "disk"
-BESIDE = "disk; it has the sidecar's tools beside its own"
+BESIDE = "disk; it also has the sidecar's tools"
 ELSEWHERE = "; it runs elsewhere, where our tools are not live"
 """Behind the way of one that has a transport."""
 

@@ -215,7 +215,7 @@ class Attached:
         if not os.path.isabs(cwd) or "\0" in cwd or len(cwd) > LONGEST_PATH or not self._is_ours(cwd):
             raise AgentFailed(
                 "refused",
-                f"{plain(cwd, 300)} is in no folder of the editor's that this is attached to; start it in a folder of that editor's",
+                f"{plain(cwd, 300)} is in no folder of the editor that this client is attached to; start the client in one of that editor's folders",
             )
         if agent is not None and not isinstance(agent, str):
             raise AgentFailed("refused", "the agent should be a name")
@@ -242,7 +242,7 @@ class Attached:
         if session_id not in rows:
             raise AgentFailed(
                 "refused",
-                f'there is no conversation "{plain(session_id, 60)}" in the editor\'s folders; session/list names those there are',
+                f'there is no conversation "{plain(session_id, 60)}" in the editor\'s folders; session/list lists them',
             )
         return session_id
 
@@ -270,7 +270,7 @@ class Attached:
 
     def _room(self) -> None:
         if len(self._heard) >= MOST_SESSIONS:
-            raise AgentFailed("refused", f"this client has {MOST_SESSIONS} conversations open; start it anew")
+            raise AgentFailed("refused", f"this client has {MOST_SESSIONS} conversations open; restart it")
 
     async def _prompt(self, params: Mapping[str, Any]) -> object:
         session_id, blocks, tag = self._session(params), params.get("prompt"), params.get("tag")

@@ -32,7 +32,7 @@ class Codes:
         # The code first: VS Code shows one line of it
         self._show(
             "info",
-            f"Code {code}: enter it in the client that wants to connect to acp-sidecar on port {port}. It counts for two minutes, once."
+            f"Code {code}: enter it in the client that wants to connect to acp-sidecar on port {port}. It is valid once, for two minutes."
             " If that is not you, do nothing.",
         )
         return {}

@@ -82,19 +82,17 @@ class HttpClients:
         if found is None:
             return said(HTTPStatus.BAD_REQUEST, f"{CONNECTION} is missing; begin with `initialize`.")
         client = self._clients.get(found)
-        return client or said(
-            HTTPStatus.NOT_FOUND, "There is no such connection any more; begin with `initialize`."
-        )
+        return client or said(HTTPStatus.NOT_FOUND, "This connection has ended; begin with `initialize`.")
 
     async def _posted(self, asked: Asked) -> Answered:
         kind = asked.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return said(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A message is application/json.")
         if asked.body.lstrip()[:1] == b"[":
-            return said(HTTPStatus.NOT_IMPLEMENTED, "There are no batches; send one message.")
+            return said(HTTPStatus.NOT_IMPLEMENTED, "Batches are not supported; send one message.")
         head = head_of(asked.body)
         if head is None:
-            return said(HTTPStatus.BAD_REQUEST, "That is no message of ACP.")
+            return said(HTTPStatus.BAD_REQUEST, "That is not an ACP message.")
         line = line_of(asked.body.decode())
         if not self.begins(asked):
             client = self._client(asked)
@@ -124,7 +122,7 @@ class HttpClients:
     def _listened(self, asked: Asked) -> Answered:
         accepted = asked.headers.get("Accept", "")
         if "text/event-stream" not in accepted and "*/*" not in accepted:
-            return said(HTTPStatus.NOT_ACCEPTABLE, "What is told is text/event-stream.")
+            return said(HTTPStatus.NOT_ACCEPTABLE, "The Accept header must allow text/event-stream.")
         client = self._client(asked)
         if isinstance(client, Answered):
             return client

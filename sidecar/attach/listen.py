@@ -101,7 +101,7 @@ class Listening:
             self.port = next(iter(server.sockets)).getsockname()[1]
             sys.stderr.write(
                 f"Listening on ws://127.0.0.1:{self.port}{PATH} for the conversations of {self._folder}. Ctrl-C ends it.\n"
-                "When a client connects, your editor shows the code that it has to bring.\n"
+                "When a client connects, your editor shows the code that the client needs.\n"
             )
             number = await stopped
             await cancelled(*self._carrying)
@@ -185,7 +185,7 @@ class Listening:
             finally:
                 await sidecar.aclose()
         except (ConnectionError, ValueError) as error:
-            sys.stderr.write(f"A client came, and the code for it could not be shown: {error}\n")
+            sys.stderr.write(f"A client wants to connect, but its code could not be shown: {error}\n")
 
     async def _sidecar(self) -> Pipelined:
         client = await anyio.to_thread.run_sync(sidecar_of, self._folder, self._env)

@@ -94,7 +94,7 @@ class Client:
             case {"message": str(words)}:
                 raise Failed(words)
             case _:
-                raise Failed("the sidecar gave an error without words")
+                raise Failed("the sidecar reported an error without a message")
 
     def detach(self) -> socket.socket:
         """The connection, for whoever goes on with it; this Client is of no use any more. Only before any call that is unanswered."""
@@ -122,7 +122,7 @@ class Client:
         if not proof.is_nonce(theirs) or not proof.is_proof(hello.get("proof"), expected):
             raise Malformed("what listens there is not the sidecar")
         if not peer.is_same_user(self._connection):
-            raise Malformed("what listens there is another user's")
+            raise Malformed("another user's process listens there")
         mine = proof.prove(entry.secret, "client", ours, theirs, entry.socket)
         self._send(encode({"proof": mine}), deadline)
         if self._receive(deadline).get("ok") is not True:

@@ -77,7 +77,7 @@ class LiveSidecars:
             case {"reason": str(reason)}:
                 return reason
             case _:
-                return "the sidecar's answer is not understood; it may be of another version"
+                return "the sidecar's answer was not understood; its version may be different"
 
     def look(self, path: str) -> None:
         with suppress(BridgeError):  # one of another version, or gone

@@ -86,7 +86,7 @@ class Pipelined:
             case {"message": str(words)}:
                 answer.set_exception(Failed(words))
             case _:
-                answer.set_exception(Failed("the sidecar gave an error without words"))
+                answer.set_exception(Failed("the sidecar reported an error without a message"))
 
     def _gone(self, why: str) -> Lost:
         return Lost(f"{self._lost}: {why}")

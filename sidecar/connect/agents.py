@@ -107,13 +107,13 @@ def _saves_first(command: Sequence[str]) -> list[Json]:
 
 
 AGENTS: dict[str, Agent] = {
-    "claude": Agent("json", "mcpServers", _claude, _stdio, "Start claude anew; /mcp lists it."),
+    "claude": Agent("json", "mcpServers", _claude, _stdio, "Restart claude; /mcp lists it."),
     "claude-hook": Agent(
         "json",
         "hooks",
         _claude_settings,
         _saves_first,
-        "Start claude anew; /hooks lists it. It needs `acp-sidecar connect claude`, too: the hook calls that server.",
+        "Restart claude; /hooks lists it. It needs `acp-sidecar connect claude`, too: the hook calls that server.",
         arguments=(),
         key="PreToolUse",
     ),
@@ -126,14 +126,14 @@ AGENTS: dict[str, Agent] = {
             "args": list(command[1:]),
             "env_vars": list(_PASSED_ON),
         },
-        "Start codex anew; /mcp lists it.",
+        "Restart codex; /mcp lists it.",
     ),
     "codex-live": Agent(
         "own toml",
         "What Codex does goes through acp-sidecar. `acp-sidecar disconnect codex-live` takes this file out again.",
         _codex_environments,
         _environment,
-        "It is used from the next start of Codex on, and does something only where an editor starts Codex.",
+        "Codex uses it from its next start. It has an effect only if an editor starts Codex.",
         arguments=("codex-environment",),
     ),
     "gemini": Agent(
@@ -141,14 +141,14 @@ AGENTS: dict[str, Agent] = {
         "mcpServers",
         _gemini,
         lambda command: {"command": command[0], "args": list(command[1:])},
-        "Start gemini anew; /mcp lists it.",
+        "Restart gemini; /mcp lists it.",
     ),
     "opencode": Agent(
         "jsonc",
         "mcp",
         _opencode,
         lambda command: {"type": "local", "command": list(command), "enabled": True},
-        "Start opencode anew; `opencode mcp list` lists it.",
+        "Restart opencode; `opencode mcp list` lists it.",
     ),
     "vscode": Agent(
         "jsonc",

@@ -51,7 +51,7 @@ def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) ->
         f'Your editor asks you before its first call; its changes are listed under "{name}". ' if name else ""
     )
     _say(
-        f"{arguments.agent} is connected. {agent.then} {asks}acp-sidecar disconnect {_words(arguments)} takes this out again."
+        f"{arguments.agent} is connected. {agent.then} {asks}acp-sidecar disconnect {_words(arguments)} removes this again."
     )
     return 0
 
@@ -60,14 +60,14 @@ def _disconnect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile)
     text = file.read()
     notes = Notes()
     if text is None or entry_in(agent, arguments.agent, text) is None:
-        _say(f"{arguments.agent} is not connected: {file.path} has no entry of ours.")
+        _say(f"{arguments.agent} is not connected: {file.path} has no entry of acp-sidecar.")
         return 0
     after = disconnected(agent, arguments.agent, text, notes.of(file.path))
-    if not _agreed(arguments, file.path, text, after, f"Take this out of {file.path}?"):
+    if not _agreed(arguments, file.path, text, after, f"Remove this from {file.path}?"):
         return 0 if arguments.print else 1
     file.replace(after)
     notes.write(file.path, None)
-    _say(f"{arguments.agent} is disconnected. Start it anew, if it runs.")
+    _say(f"{arguments.agent} is disconnected. If it is running, restart it.")
     return 0
 
 
@@ -120,7 +120,7 @@ def _agreed(
     if arguments.print or arguments.yes:
         return not arguments.print
     if not sys.stdin.isatty():
-        raise Failed("nobody is there to say yes; --yes says it")
+        raise Failed("nobody can confirm this here; add --yes to do it without being asked")
     sys.stderr.write(f"{escape(ask)} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):

@@ -24,9 +24,11 @@ def entry_in(agent: Agent, name: str, text: str) -> object:
     found = _found(agent, text)
     if agent.form == "own toml":
         if found is not None and not is_ours(own_toml.only_environment(found), name):
-            raise Failed("it says something already that is not ours; it was left alone")
+            raise Failed("it already has contents that acp-sidecar did not write; it was left alone")
     elif found is not None and not is_ours(found, name):
-        raise Failed(f'it has an entry "{agent.key}" already, which is not ours; it was left alone')
+        raise Failed(
+            f'it already has an entry "{agent.key}" that acp-sidecar did not write; it was left alone'
+        )
     return found
 
 
@@ -41,10 +43,10 @@ def connected(agent: Agent, text: str | None, entry: Json | list[Json]) -> Conne
         else:
             piece = json_edit.inserted(before, agent.container, agent.key, entry, strict=agent.form == "json")
     except (NotJson, NotToml) as error:
-        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+        raise Failed(f"it cannot be parsed, so it was left alone: {error}") from None
     after = piece.put_into(before)
     if _found(agent, after) != entry:
-        raise Failed("the entry would not be read back as it was put there, so it was left alone")
+        raise Failed("the entry could not be read back correctly, so the file was left alone")
     return Connected(after, Note(piece.text, not _has_container(agent, before), text is None))
 
 
@@ -58,14 +60,14 @@ def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
         entry = agent.entry([str(ours["program"]), *cast("list[str]", ours["args"])])
         if own_toml.inserted("", agent.container, cast("Json", entry)).text == text:
             return None
-        raise Failed("it was changed since it was put there; take out by hand what is not wanted")
+        raise Failed("it was changed since acp-sidecar wrote it; remove what you do not want by hand")
     try:
         if agent.form == "toml":
             return toml_edit.taken_out(text, agent.container, agent.key)
         strict, whole = agent.form == "json", note.made_container
         return json_edit.taken_out(text, agent.container, agent.key, strict=strict, with_container=whole)
     except (NotJson, NotToml) as error:
-        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+        raise Failed(f"it cannot be parsed, so it was left alone: {error}") from None
 
 
 def _lacks(agent: Agent, name: str, exact: str, text: str) -> bool:
@@ -86,7 +88,7 @@ def _found(agent: Agent, text: str) -> object:
             return toml_edit.find(text, agent.container, agent.key)
         return json_edit.find(text, agent.container, agent.key, strict=agent.form == "json")
     except (NotJson, NotToml) as error:
-        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+        raise Failed(f"it cannot be parsed, so it was left alone: {error}") from None
 
 
 def _has_container(agent: Agent, text: str) -> bool:

@@ -51,10 +51,10 @@ def taken_out(text: str, container: str, name: str, *, strict: bool, with_contai
 
 def _container(root: Node, name: str) -> Node | None:
     if not root.is_object:
-        raise NotJson("it is no JSON object")
+        raise NotJson("it is not a JSON object")
     member = root.member(name)
     if member is not None and not member.value.is_object:
-        raise NotJson(f'"{name}" in it is no object')
+        raise NotJson(f'"{name}" in it is not an object')
     return None if member is None else member.value
 
 

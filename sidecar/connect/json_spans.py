@@ -94,7 +94,7 @@ class _Parser:
             case _:
                 found = _STRING.match(self._text, at) or _OTHER.match(self._text, at)
                 if found is None:
-                    self.fail(at, "that is no JSON value")
+                    self.fail(at, "that is not a JSON value")
                     raise AssertionError
                 return Node(at, found.end(), self._plain(found.group(), at))
 
@@ -102,7 +102,7 @@ class _Parser:
         try:
             return json.loads(token)
         except ValueError:
-            self.fail(at, "that is no JSON value")
+            self.fail(at, "that is not a JSON value")
 
     def _object(self, start: int, depth: int) -> Node:
         members: list[Member] = []

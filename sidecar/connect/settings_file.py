@@ -23,7 +23,7 @@ class SettingsFile:
         try:
             self._folder = os.path.realpath(folder, strict=True)
         except OSError:
-            raise Failed(f"there is no folder {folder}; start the agent once, which makes it") from None
+            raise Failed(f"there is no folder {folder}; start the agent once to create it") from None
         self.path = os.path.join(self._folder, *below.split("/"))
         self._was: FileState | None = None
         self._mark = ""
@@ -59,5 +59,5 @@ def _words(refusal: Refusal, path: str) -> str:
     if refusal.kind is Kind.CHANGED_ON_DISK:
         return f"{path} has just been changed by somebody else; nothing was done, try again"
     if refusal.kind in (Kind.SYMLINK_ESCAPE, Kind.NOT_A_FILE, Kind.IO_ERROR):
-        return f"{path} is not reached without following a link, or is no file; it was left alone"
+        return f"{path} is not a regular file, or can only be reached through a link; it was left alone"
     return f"{refusal.message}; it was left alone"

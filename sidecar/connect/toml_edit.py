@@ -31,7 +31,7 @@ def find(text: str, container: str, name: str) -> object:
     """The entry of that name; None when there is none. Raises NotToml."""
     table = parse(text).get(container, {})
     if not isinstance(table, dict):
-        raise NotToml(f'"{container}" in it is no table')
+        raise NotToml(f'"{container}" in it is not a table')
     return cast("dict[str, object]", table).get(name)
 
 
@@ -66,7 +66,7 @@ def taken_out(text: str, container: str, name: str) -> str:
             with suppress(NotToml):
                 if parse(left) in expected:
                     return left
-    raise NotToml(f'the entry "{name}" is written there in another way; take it out by hand')
+    raise NotToml(f'the entry "{name}" is written there in another way; remove it by hand')
 
 
 def _rest(lines: Sequence[str], head: re.Pattern[str]) -> list[str]:

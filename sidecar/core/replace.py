@@ -50,7 +50,7 @@ def _replaced(text: str, step: Replacement, path: str, which: str) -> str | Refu
     if found == 0:
         return Refusal(
             Kind.NO_MATCH,
-            f"{which}String to replace not found in file. {path} is as the user sees it in this moment, unsaved text "
+            f"{which}String to replace not found in file. The text of {path} is what the user sees now, unsaved text "
             f"included; read it again.\nString: {_short(step.old)}",
         )
     if found > 1 and not step.everywhere:

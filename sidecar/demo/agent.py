@@ -207,7 +207,7 @@ class Agent:
                 )
                 return False
             unsure = refused.kind in ("outcome_unknown", "editor_misapplied")
-            start = f"Please look at {name}" if unsure else "My edit was not taken"
+            start = f"Please look at {name}" if unsure else "My edit was not accepted"
             self._say(turn, f"{start}: {_sentence(refused)}")
             return True
         self._settle(turn, call, "completed")

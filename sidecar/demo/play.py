@@ -200,7 +200,7 @@ def _show_arrival(stage: Stage, story: Story, editor: DemoEditor, tap: Tap, step
         stage.say(f"It asked: {text} The demo said {'yes' if yes else 'no'}.")
     for write in tap.writes:
         if write.error:
-            stage.say(f"A write was not taken: {write.error}")
+            stage.say(f"A write was not accepted: {write.error}")
 
 
 def last_words(editor: HeadlessEditor, paragraphs: int = 2) -> list[str]:

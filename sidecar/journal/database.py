@@ -254,7 +254,7 @@ def _set_aside(folder: Path) -> str:
         with suppress(FileNotFoundError):
             (folder / f"{NAME}{suffix}").rename(folder / f"{name}{suffix}")
     return (
-        "The journal of what agents changed was damaged. It was renamed to "
+        "The journal of agents' changes was damaged. It was renamed to "
         f"{folder / name}, and a new one was started. Earlier changes can no longer be listed or taken back."
     )
 

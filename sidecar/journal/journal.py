@@ -35,7 +35,7 @@ _PAUSE = 0.005
 """Seconds, at least, between two slices."""
 
 LOCKED = (
-    "Another program keeps the journal of what agents change locked. Until it lets go, agents cannot write. "
+    "Another program has locked the journal of agents' changes. Until it releases the lock, agents cannot write. "
     "Close programs that have journal.sqlite3 open."
 )
 

@@ -425,8 +425,8 @@ class Store:
         if used > max(limit, 2 * self._told_bytes):
             self._told_bytes = used
             self.notices.append(
-                f"The journal of what agents change takes {used // MIB:,} MB, more than its limit of {limit // MIB:,} MB. "
-                "Nothing that open sessions wrote is deleted, nor what is under review. To make room, keep or reject changes, and close sessions."
+                f"The journal of agents' changes takes {used // MIB:,} MB, more than its limit of {limit // MIB:,} MB. "
+                "Changes of open sessions, and changes under review, are not deleted. To make room, keep or reject changes, and close sessions."
             )
 
     def purge(self, selection: Selection) -> int:
@@ -484,7 +484,7 @@ class Store:
         if self._open is not None and not self._is_there(self._open):
             self._close()
             self.notices.append(
-                "The journal of what agents changed was removed while it was in use; a new one was started."
+                "The journal of agents' changes was removed while it was in use; a new one was started."
             )
         if self._open is None:
             opened = open_database(self.folder, self._busy_seconds)

@@ -91,7 +91,7 @@ TOOLS: tuple[JsonDict, ...] = (
     _tool(
         "Write",
         "Write a file",
-        "Makes a file say `content`, or creates it with the folders above it. What the user changed since you read the file is "
+        "Replaces a file's text with `content`, or creates the file and the folders above it. What the user changed since you read the file is "
         "kept; where both changed the same lines the write is refused: read the file again.",
         {"file_path": _PATH, "content": {"type": "string", "description": "The whole new text"}},
         ("file_path", "content"),
@@ -231,21 +231,21 @@ TOOLS: tuple[JsonDict, ...] = (
         "Selection",
         "What the user has selected",
         "The file that the user is in, and the text selected there, or where the cursor is when nothing is selected. Lines and columns "
-        "count from 1, columns are characters (code points); the last column is the one after the selection. Not every editor tells.",
+        "count from 1, columns are characters (code points); the last column is the one after the selection. Not every editor provides this.",
         {},
     ),
     _tool(
         "Diagnostics",
         "Errors and warnings",
         "The errors, warnings and hints that the editor shows, at most 100 of a file, the most severe first. Lines and columns count from 1, "
-        "columns are characters (code points). They may be a moment behind the text. Not every editor tells.",
+        "columns are characters (code points). They may be a moment behind the text. Not every editor provides this.",
         {"file_path": {**_PATH, "description": "Only this file (default: all open documents)"}},
     ),
     _tool(
         "Watch",
         "Wait for a change of a file",
-        "Tells the version of a file's text as the user sees it, and waits until it is another one: when the user types, for instance. "
-        "Call it without `since` first, then with the version that it told. It does not return the text: read the file.",
+        "Returns the version of a file's text as the user sees it, and waits until the version changes, for example because the user types. "
+        "Call it without `since` first, then with the version that it returned. It does not return the text: read the file.",
         {
             "file_path": _PATH,
             "since": {

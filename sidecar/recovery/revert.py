@@ -390,7 +390,7 @@ class _Job:
             older = run[run.index(first) + 1 :]
             return (yield from self._put_whole(older)) if older else Outcome.ALREADY
         if now != after and not (before is None and self._is_as_made(write, text_of(after), text_of(now))):
-            return self._done(Outcome.STANDS, "it is not what the agent left there any more")
+            return self._done(Outcome.STANDS, "it is no longer what the agent left there")
         if not self._dry_run:
             entry = Entry(
                 self._session,

@@ -125,7 +125,7 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
     if len(results) < count:
         screen.say("")
         screen.say(
-            f"Stopped: {count - len(results)} of {count} files were not begun with, and are as they were.",
+            f"Stopped: {count - len(results)} of {count} files were not begun, and are unchanged.",
             "red",
         )
         return INTERRUPTED

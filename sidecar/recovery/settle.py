@@ -49,9 +49,7 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
         verdicts = await anyio.to_thread.run_sync(_judge_all, interrupted)
         told = [verdict for verdict in verdicts if await journal.settle(verdict.entry.id, verdict.state)]
     except JournalFailed as failed:
-        words = (
-            f"The journal of what agents change cannot be used: {failed}. Until then, agents cannot write."
-        )
+        words = f"The journal of agents' changes cannot be used: {failed}. Until this is fixed, agents cannot write."
         return [Sentence(words)]
     cut_short = await cut_off.at_start(journal)
     return [*map(Sentence, sentences(told)), *cut_short]

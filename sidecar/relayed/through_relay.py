@@ -37,5 +37,5 @@ def _connection(path: str) -> socket.socket:
         ) from error
     if not peer.is_same_user(connection):
         with closing(connection):
-            raise ConnectionError(f"what listens at {path} is another user's")
+            raise ConnectionError(f"another user's process listens at {path}")
     return connection

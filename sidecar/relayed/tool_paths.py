@@ -25,7 +25,7 @@ _ROWS = ("documents", "diagnostics", "changes")
 """Lists of rows that have such a field."""
 _ONE_FILE = ("Edit", "Write", "Append")
 """Their answers name the file in the first line; what follows may be its text."""
-NOWHERE = "what was asked for lies in no folder that stands for one of the user's"
+NOWHERE = "this path is in no mapped folder"
 
 
 class Outside(Exception):

@@ -113,8 +113,8 @@ def test_the_open_folder() -> None:
 def test_words() -> None:
     folders = Folders([("/w", "/p")])
     assert unmapped("claude", "/etc/x\u202e", folders) == (
-        "/etc/x\\u202e is in no folder that stands for one of the user's here (those are: /w)."
+        "/etc/x\\u202e is in no mapped folder (mapped: /w)."
         " The user can add its folder in the settings: agents, claude, transport, folders."
     )
     assert unmapped("claude", "/p/a", folders).endswith("The user's file of that name is /w/a there.")
-    assert "(those are: none)" in unmapped("claude", "/a", Folders([]))
+    assert "(mapped: none)" in unmapped("claude", "/a", Folders([]))

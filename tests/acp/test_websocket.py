@@ -156,7 +156,7 @@ def test_what_is_no_address() -> None:
     ended = carried("http://127.0.0.1:1/")
     assert (ended.code, ended.said) == (
         1,
-        "http://127.0.0.1:1/ is no address of a WebSocket: it has to begin with ws:// or wss://\n",
+        "http://127.0.0.1:1/ is not a WebSocket address: it must begin with ws:// or wss://\n",
     )
 
 

@@ -209,7 +209,7 @@ def test_codex_environments_of_the_users_stay_as_they_are(home: Path, capfd: Run
     before = tree(home)
     for command in ("connect", "disconnect"):
         assert main([command, "codex-live", "--yes"]) == 1
-        assert "not ours" in capfd.readouterr().err
+        assert "acp-sidecar did not write" in capfd.readouterr().err
     assert tree(home) == before
 
 

@@ -193,17 +193,17 @@ WRONG = [
     ("claude", "{", "line 1"),
     ("claude", '{"a": 1,}', "comma after the last"),
     ("claude", '{\n// c\n"a": 1}', "line 2"),
-    ("claude", "[]", "no JSON object"),
-    ("claude", '{"mcpServers": []}', "no object"),
+    ("claude", "[]", "not a JSON object"),
+    ("claude", '{"mcpServers": []}', "not an object"),
     ("claude", '{"mcpServers": {}, "mcpServers": {}}', "twice"),
-    ("claude", '{"a": NaN}', "no JSON value"),
+    ("claude", '{"a": NaN}', "not a JSON value"),
     ("claude", '{"a" 1}', "colon"),
     ("claude", '{"a": 1 "b": 2}', "no comma"),
     ("claude", '{"a": [1 2]}', "no comma"),
     ("claude", "{} {}", "more after its end"),
     ("claude", "[" * 200, "nested"),
-    ("vscode", '{"a": "\n"}', "no JSON value"),
-    ("vscode", "/* {}", "no JSON value"),
+    ("vscode", '{"a": "\n"}', "not a JSON value"),
+    ("vscode", "/* {}", "not a JSON value"),
     ("codex", "a = ", "Invalid value"),
     ("codex", 'mcp_servers = { x = { command = "c" } }', "another table"),
     ("codex", "mcp_servers = 1", "another table"),
@@ -220,7 +220,7 @@ def test_what_cannot_be_understood_is_left_alone(name: str, text: str, words: st
 def test_an_entry_of_that_name_that_is_not_ours(name: str) -> None:
     for words in (["/x/other", "mcp"], [*COMMAND, "somebody"], ["mcp", "--guest", name, "more"]):
         theirs = connected(AGENTS[name], "", AGENTS[name].entry(words)).text
-        with pytest.raises(Failed, match="not ours"):
+        with pytest.raises(Failed, match="acp-sidecar did not write"):
             entry_in(AGENTS[name], name, theirs)
 
 

@@ -126,7 +126,7 @@ says: You were typing in the same place, so nothing was changed. I read the file
             TRIED.partition("read-1: completed")[0]
             + "read-1: failed\nsays: I may not read it: Resource not found. So there is nothing for me to do.",
         ),
-        ([READ, DENIED], TRIED + "edit-1: failed\nsays: My edit was not taken: denied by the user."),
+        ([READ, DENIED], TRIED + "edit-1: failed\nsays: My edit was not accepted: denied by the user."),
         (
             [READ, UNKNOWN],
             TRIED + "edit-1: failed\nsays: Please look at notes.txt: the editor did not answer.",
@@ -143,7 +143,7 @@ says: You were typing in the same place, so nothing was changed. I read the file
             + TRIED.replace("-1", "-2")
             + AGAIN.format(2)
             + TRIED.replace("-1", "-3")
-            + "edit-3: failed\nsays: My edit was not taken: somebody typed there.",
+            + "edit-3: failed\nsays: My edit was not accepted: somebody typed there.",
         ),
     ],
     ids=["edited", "unsaved", "missing", "denied", "unknown", "conflict", "conflict for ever"],

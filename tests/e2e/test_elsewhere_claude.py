@@ -82,7 +82,7 @@ async def test_what_lies_outside_is_refused_there(
     async with claude(tmp_path, workspace, model, COMMAND[0]) as (product, session):
         await ended(product, session, CLAUDE.read(secret), EDIT(secret, "SECRET", "x"))
         assert "SECRET" not in results(model).replace(json.dumps("SECRET"), "")
-        assert "is in no folder that stands for one of the user's here" in results(model)
+        assert "is in no mapped folder" in results(model)
     assert secret.read_text() == "SECRET"
 
 

@@ -75,7 +75,7 @@ async def test_other_ways_to_log_in(tmp_path: Path, folder: Path) -> None:
         ]
         assert "set FAKE_KEY under" in key["message"]
         words = await refused(editor, "sidecar.authenticate", {"agent": "fake", "methodId": "no"})
-        assert 'no way to log in called "no" (browser, tui, key)' in words
+        assert 'no login method "no" (browser, tui, key)' in words
         assert "cannot be logged out from here" in await refused(editor, "sidecar.logout", "fake")
         assert 'no agent "nobody"' in await refused(editor, "sidecar.authenticate", "nobody")
     first = received(trace)[0]["params"]["clientCapabilities"]

@@ -49,7 +49,7 @@ async def test_an_agent_that_speaks_only_version_2(tmp_path: Path) -> None:
         assert [(row["agent"], row["newText"]) for row in changes] == [("agent", "ONE")]
         status: Any = await product.execute("sidecar.status")
         row = next(row for row in status["agents"] if row["agent"] == "agent")
-        assert (row["protocol"], row["files"]) == (2, "disk; it has the sidecar's tools beside its own")
+        assert (row["protocol"], row["files"]) == (2, "disk; it also has the sidecar's tools")
         await product.execute("sidecar.revertTurn", {"sessionId": session["sessionId"], "turn": turn["turn"]})
         assert file.read_text() == "one\n"
     told = received(tmp_path / "agent")

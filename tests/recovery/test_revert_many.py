@@ -132,7 +132,7 @@ def test_ctrl_c_leaves_each_file_taken_back_or_untouched(
 
     monkeypatch.setattr(Store, "finish_all", finishing)
     assert shell.run("revert", "--session", "s") == INTERRUPTED
-    assert f"Stopped: 3 of {COUNT} files were not begun with, and are as they were." in shell.out
+    assert f"Stopped: 3 of {COUNT} files were not begun, and are unchanged." in shell.out
     untouched = [file for file in files if not file.exists() or file.read_text() == "after\n"]
     assert len(untouched) == 3
     assert all(file.read_text() == "before\n" for file in files if file not in untouched)

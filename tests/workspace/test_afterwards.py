@@ -147,7 +147,7 @@ def test_what_the_agent_would_have_to_ask_for_is_not_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("x\n" * MAX_LINES, "a.py: read it again; much in it is not as you last knew it."),
+        ("x\n" * MAX_LINES, "a.py: read it again; much of it has changed since you last knew it."),
         ("x" * (MAX_TEXT + 1), ""),
     ],
 )

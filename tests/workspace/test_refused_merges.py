@@ -76,7 +76,7 @@ def test_it_is_tried_again(tmp_path: Path, refusals: int) -> None:
     assert told(play(tmp_path, refusals, after)) == []
 
 
-WORDS = "{} was changed on disk and your editor does not take that over (line 4). Your text is unchanged. Decide there with the lenses or code actions, or compare before you save."
+WORDS = "{} was changed on disk and your editor does not accept that change (line 4). Your text is unchanged. Decide there with the lenses or code actions, or compare before you save."
 
 
 @pytest.mark.parametrize(("refusals", "habits"), [(3, WELL_BEHAVED), (5, HELIX), (999, KATE)])

@@ -62,7 +62,7 @@ def test_what_is_kept_is_saved_and_then_answered(tmp_path: Path, habits: Habits)
         assert (tmp_path / "a.txt").read_text() == WANTED
 
     editor = confirmed(tmp_path, habits, case)
-    words = "agent waits until you keep or reject its change of a.txt."
+    words = "agent waits until you keep or reject its change to a.txt."
     assert [said for _, said in editor.notices] == [words], "in the conversation"
     buttons = dict(zip([said for _, said in editor.shown], editor.buttons, strict=True))
     assert words in buttons, "and for a user who looks elsewhere"

@@ -76,7 +76,7 @@ def folders_of(mapped: Mapping[str, str], open_folders: Sequence[str]) -> Folder
 def unmapped(agent: str, path: str, folders: Folders) -> str:
     """Words for the agent, and for whoever reads them there: what to do about a path there that lies in none of the folders."""
     known = ", ".join(there for there, _ in folders.pairs) or "none"
-    words = f"{plain(path)} is in no folder that stands for one of the user's here (those are: {plain(known, 400)})."
+    words = f"{plain(path)} is in no mapped folder (mapped: {plain(known, 400)})."
     if (meant := folders.there(path) if os.path.isabs(path) and len(path) <= _LONGEST else None) is not None:
         return f"{words} The user's file of that name is {plain(meant)} there."
     return f"{words} The user can add its folder in the settings: agents, {plain(agent, 60)}, transport, folders."

@@ -93,7 +93,7 @@ def _not_there(error: Exception) -> str:
     """Words that the address comes before."""
     match error:
         case InvalidURI():
-            return "is no address of a WebSocket: it has to begin with ws:// or wss://"
+            return "is not a WebSocket address: it must begin with ws:// or wss://"
         case InvalidStatus():
             status = error.response.status_code
             help_ = " Check the headers in the settings." if status in (401, 403) else ""

@@ -87,7 +87,7 @@ class FromDisk:
         is_refused = not raw.is_empty and self._files.is_unmoved(tracked, now, on_disk)
         if is_refused and tracked.refuses(on_disk.stat) >= MAX_REFUSALS:
             lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
-            keep_apart(self._editor, tracked, "and your editor does not take that over", lines)
+            keep_apart(self._editor, tracked, "and your editor does not accept that change", lines)
         else:
             tracked.not_yet(before)
         return False

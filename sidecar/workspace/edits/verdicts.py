@@ -64,7 +64,7 @@ class Verdicts:
         if any(fate == "open" for fate in waiting.fates.values()):
             self._say(
                 session,
-                f"{session.agent} waits until you keep or reject its change of {shown(undecided.path)}.",
+                f"{session.agent} waits until you keep or reject its change to {shown(undecided.path)}.",
                 Opens.change(waiting.uri),
             )
         with anyio.CancelScope() as scope:

@@ -31,8 +31,8 @@ MAX_FILES = 20
 MAX_LINES = 200
 """Of all files together. Of more, the agent is told to read again."""
 _HEAD = (
-    "Files that you changed say something else by now: the user rejected or changed something in them, or somebody else did. Work from what they"
-    " say now, and do not put back what is gone unless you are asked to. (- is a line as you last knew it, + as it is now.)"
+    "Files that you changed have changed since: the user, or somebody else, rejected or changed something in them. Work from their current"
+    " text, and do not restore what is gone unless you are asked to. (- is a line as you last knew it, + as it is now.)"
 )
 
 
@@ -59,7 +59,7 @@ class Afterwards:
             name = to_path(uri) or uri
             lines = list(_lines(knew, now))
             if len(told) == MAX_FILES or len(lines) > room:
-                told.append(f"{name}: read it again; much in it is not as you last knew it.")
+                told.append(f"{name}: read it again; much of it has changed since you last knew it.")
                 continue
             room -= len(lines)
             told.append("\n".join([f"{name}:", *lines]))

@@ -143,7 +143,7 @@ class Conversations:
         if about is None:
             raise AgentFailed(
                 "refused",
-                f'there is no session "{plain(session_id, 60)}"; sidecar.listSessions names those there are',
+                f'there is no session "{plain(session_id, 60)}"; sidecar.listSessions lists them',
             )
         granted = None
         if found is None:  # only its agent knows it

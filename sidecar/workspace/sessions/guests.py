@@ -182,7 +182,7 @@ class Guests:
                     )
                 return _denied(
                     f"The user did not allow {name} to read and change files in {folder}. Do not try again; the user is asked "
-                    f"again when {name} is started anew"
+                    f"again when {name} is restarted"
                 )
         return _denied(
             f"The user has not answered yet: the editor asks whether {name} may read and change files in {folder}. Ask the user "
