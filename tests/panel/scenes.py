@@ -481,7 +481,7 @@ def nested(panel: Panel) -> None:
 
 
 def forked(panel: Panel) -> None:
-    words = "Forked from “The sum is wrong”. What is above is in both; from here on, each goes its own way."
+    words = "Forked from “The sum is wrong”. Both conversations contain the messages above; from here on they are separate."
     panel.send(
         *talk(
             user("Mend the sum."),

@@ -581,7 +581,7 @@ def test_an_agents_notice_and_a_tools_name(panel: Panel) -> None:
 
 def test_a_conversation_is_forked_from_its_head_and_from_the_list(panel: Panel) -> None:
     panel.send(*talk(user("hi")))
-    fork = panel.page.get_by_role("button", name="Fork: begin another conversation with this one")
+    fork = panel.page.get_by_role("button", name="Fork: start a new conversation from this one")
     expect(fork).to_have_count(0)
     panel.send(overview(current=current(forks=True)))
     fork.click()

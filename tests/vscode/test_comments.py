@@ -149,7 +149,7 @@ def test_a_file_that_an_agent_removed(window: Window) -> None:
     place.click(button="right")
     from_menu(window, "Comment on Agent Change…")
     picker = window.page.locator(".quick-input-widget")
-    expect(picker).to_contain_text("about its change of")
+    expect(picker).to_contain_text("about its change to")
     picker.locator("input[type=text]").fill("It is still needed.")
     window.page.keyboard.press("Enter")
     picker.locator(".monaco-list-row", has_text="Reject with This Reason").click()

@@ -84,7 +84,7 @@ def test_a_conversation_is_forked_and_both_go_on(window: Window) -> None:
     panel.prompt(scripted.steps({"say": "the **trunk**"}))
     panel.answers("the trunk")
     panel.ready()
-    panel.button("Fork: begin another conversation with this one").click()
+    panel.button("Fork: start a new conversation from this one").click()
     panel.says("Forked from")
     panel.answers("the trunk")
     expect(panel.page.locator("header .title")).to_contain_text("(fork)")

@@ -44,7 +44,7 @@ export function comments(review: Review): vscode.Disposable {
 
   /** A file that is gone, or is not text, has no line for a thread to stand at. */
   const askAboutFile = async (subject: Subject): Promise<void> => {
-    const title = vscode.l10n.t("To {0}, about its change of {1}", subject.agent, pathOf(subject.uri));
+    const title = vscode.l10n.t("To {0}, about its change to {1}", subject.agent, pathOf(subject.uri));
     const verdicts = [
       { label: vscode.l10n.t("Ask for a Change"), verdict: "ask" as const },
       { label: vscode.l10n.t("Reject with This Reason"), verdict: "reject" as const },

@@ -18,8 +18,8 @@ export function words(): Words {
     forked: (title) => vscode.l10n.t("{0} (fork)", title),
     forkedFrom: (title) =>
       title
-        ? vscode.l10n.t("Forked from “{0}”. What is above is in both; from here on, each goes its own way.", title)
-        : vscode.l10n.t("Forked. What is above is in both conversations; from here on, each goes its own way."),
+        ? vscode.l10n.t("Forked from “{0}”. Both conversations contain the messages above; from here on they are separate.", title)
+        : vscode.l10n.t("Forked. Both conversations contain the messages above; from here on they are separate."),
     given: vscode.l10n.t("The conversation is attached to your next message."),
     earlier: vscode.l10n.t("The conversation so far"),
   };

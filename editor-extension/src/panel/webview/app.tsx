@@ -90,7 +90,7 @@ function Conversation({ store, current, following, place }: { store: Store; curr
           )}
         </h1>
         {current.forks && (
-          <IconButton icon="repo-forked" label={t("Fork: begin another conversation with this one")} onClick={() => store.send({ type: "forkSession", sessionId: current.sessionId })} />
+          <IconButton icon="repo-forked" label={t("Fork: start a new conversation from this one")} onClick={() => store.send({ type: "forkSession", sessionId: current.sessionId })} />
         )}
         {!current.recorded && (
           <IconButton

@@ -399,7 +399,7 @@ function Compaction({ entry, store }: { entry: EntryOf<"compaction">; store: Sto
   );
   return (
     <div class={`compaction ${entry.status}`}>
-      <div class="compaction-head" title={t("The agent replaced its memory of what is above by a summary. The conversation here stays.")}>
+      <div class="compaction-head" title={t("The agent replaced its memory of the messages above with a summary. The conversation here is unchanged.")}>
         {entry.summary ? (
           <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
             {said}
