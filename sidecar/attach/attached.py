@@ -46,7 +46,7 @@ MOST_SESSIONS = 256
 POLL = 60.0
 """Seconds that `events` waits."""
 WANTS = "take part in your conversations with agents (read them, send prompts, answer what agents ask)"
-TOO_SLOW = "it did not read what the conversations said; attach again, and load them"
+TOO_SLOW = "it did not read its messages; attach again, and load the conversations"
 STOPPED = "you stopped it in the editor"
 
 

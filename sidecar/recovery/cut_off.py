@@ -191,7 +191,7 @@ def sentences(cut: CutOff, seen: Look) -> list[Sentence]:
     sure = [one.entry.path for one in seen.found if one.sure]
     perhaps = [one.entry.path for one in seen.found if not one.sure]
     told = [
-        (sure, f"changed by {agent} in a turn that was interrupted; that is under review"),
+        (sure, f"changed by {agent} in a turn that was interrupted (now under review)"),
         (
             perhaps,
             f"changed during or after an interrupted turn of {agent}, perhaps not by it; the journal has the earlier text",

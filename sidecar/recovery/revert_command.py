@@ -55,7 +55,9 @@ def _chosen(arguments: argparse.Namespace, store: Store) -> list[Recorded] | str
     if arguments.turn:
         name, colon, number = arguments.turn.rpartition(":")
         if not colon or not number.isdecimal():
-            return f'"{plain(arguments.turn)}" is no turn; write SESSION:N as `acp-sidecar changes` shows it'
+            return (
+                f'"{plain(arguments.turn)}" is not a turn; write SESSION:N as `acp-sidecar changes` shows it'
+            )
         turn = int(number)
     session = one_session(store, name)
     if isinstance(session, str):

@@ -113,7 +113,7 @@ def _whole(one: Interrupted, before: FileState | None, after: FileState | None) 
         return _verdict(entry, "done", "but it is complete.")
     if now == before:
         return _verdict(entry, "failed", "before anything was written; the file is unchanged.")
-    return _verdict(entry, "unknown", "and the file is neither as it was nor as it was to be.")
+    return _verdict(entry, "unknown", "and the file has neither its earlier state nor the new one.")
 
 
 def _compared(entry: Recorded, texts: Texts, now: str | None) -> Verdict:
