@@ -1,5 +1,5 @@
-"""Glimpses: what files said in the moments in which acts of agents began or ended, so that what one did is told from what another one, or
-the user, did right before or after it.
+"""Glimpses: what files said when acts of agents began or ended. They separate the changes of one act from those that
+another act or the user made right before or after it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from sidecar.workspace.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What a file was at some moment."""
+    """The state of a file at some moment."""
 
     stat: Stat | None
-    """None: there was none."""
+    """None: there was no file."""
     mode: int | None
     data: bytes | Refusal | None
     at: int
-    """When it had become so; see acts.py."""
+    """Since when the file was in this state; see acts.py."""
 
 
 class Glimpses:
-    """Of one workspace, while turns run."""
+    """One per workspace; used while turns run."""
 
     def __init__(self, state: State, evidence: Evidence, starts: TurnStarts, files: FileReviews) -> None:
         self._state = state
@@ -44,17 +44,18 @@ class Glimpses:
         self._starts = starts
         self._files = files
         self._glimpses: dict[str, list[Glimpse]] = {}
-        """By path: since the file was looked at last."""
+        """By path: the glimpses since the file was last looked at, oldest first."""
         self._back: dict[str, Stat | None] = {}
-        """Of files that somebody brought back: what they were when they were looked at last; None: gone again."""
+        """The stat, at the last look, of files that were removed or moved and that somebody brought back; None: gone
+        again."""
         self._first: dict[str, int] = {}
-        """When links and the modes of files were found changed first."""
+        """By path: when a changed link, or a file's changed mode, was first found; see acts.py."""
         self._looking = Looking(state.storage.read_now)
         evidence.between_acts = self.take
 
     def take(self, session: Session) -> None:
-        """What the files of the session say in this moment is noted: an act of its begins, or has ended. Synchronous: a moment later they
-        may say what another one made of it."""
+        """Notes what the session's files say at this moment, because an act of the session begins or has ended.
+        Synchronous: a moment later, another act may have changed them."""
         for path in self._starts.links_moved_now(session.id):
             self._first[path] = _changed_at(path)
         for path, stat in [*self._starts.moved_now(session.id), *self._brought_back()]:
@@ -65,14 +66,14 @@ class Glimpses:
                     continue
                 with place:
                     if isinstance(place.on_disk, Missing) or place.path != path:
-                        continue  # or it is a link now, whatever that leads to
+                        continue  # or it is a link now
                     stat, mode = place.on_disk.stat, place.on_disk.mode
                     data = self._looking.bytes_of(place.on_disk)
                 if data is None or isinstance(data, Refusal):
                     continue
             at = gone_at(path) if stat is None else changed_at(stat)
             if stat is None or self._starts.mode(session.id, path) in (None, mode):
-                self._first.pop(path, None)  # that was of another file, or is not so any more
+                self._first.pop(path, None)  # the noted change was another file's, or is undone
             else:
                 self._first.setdefault(path, at)
             self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
@@ -81,8 +82,8 @@ class Glimpses:
             )
 
     def _brought_back(self) -> Iterator[tuple[str, Stat | None]]:
-        """Files that agents removed or moved, and that are there again: an agent may change or remove them next. Where that was noticed before,
-        its row is no longer under review."""
+        """Files that agents removed or moved and that exist again, with their stat: an agent may change or remove them
+        next. Files whose return was noticed before are included, although their rows are no longer under review."""
         gone = (change.path if change.after is None else change.moved_from for change in self._files)
         for path in islice(dict.fromkeys([*self._back, *filter(None, gone)]), MAX_AT_ONCE):
             stat = self._state.storage.stat(path)
@@ -94,7 +95,8 @@ class Glimpses:
         return path in self._glimpses
 
     def pop(self, path: str, until: int | None = None) -> list[Glimpse]:
-        """Those of a file, oldest first, of what it had become by `until`; None: all. Each is given once."""
+        """The glimpses of a file in states that it had reached by `until` (None: all), oldest first. Each is returned
+        only once."""
         found = self._glimpses.pop(path, [])
         later = [seen for seen in found if until is not None and seen.at > until]
         if later:
@@ -102,7 +104,8 @@ class Glimpses:
         return [seen for seen in found if seen not in later]
 
     def whole_changed_at(self, path: str) -> int:
-        """When a link or a file's mode was found changed first, or else last changed."""
+        """When a changed link or a changed mode was first found; if that was not noted, when the file was last changed.
+        See acts.py."""
         return self._first.pop(path, None) or _changed_at(path)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""gone_at: when a file was taken away, which nothing says but its folder."""
+"""gone_at: when a file was removed, as far as its folder tells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sidecar.workspace.state.acts import now as file_time
 
 
 def gone_at(path: str) -> int:
-    """When a file that is gone was taken away, at the latest: when its folder changed last. See acts.py."""
+    """The latest time (acts.py) at which a missing file can have been removed: when the nearest folder above it that
+    exists was last changed."""
     folder = os.path.dirname(path)
     while folder != os.path.dirname(folder):
         try:

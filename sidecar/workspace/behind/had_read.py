@@ -1,11 +1,14 @@
-"""HadRead: from which of the texts that a file had on the disk an agent made what it wrote there.
+"""HadRead: which earlier text of a file an agent had read when it wrote the file on the disk.
 
-An agent reads a file, works, and writes the whole of it. What somebody saved in between it had not read, and so has not taken away, though
-the file no longer says it. Which text it had read is found as for a write that comes through us (core/writes.py), among those that the disk
-held since the agent's turn began, since it last announced that it reads this file, or since it last wrote it. A write through us counts
-from the next tool call on: in the same call, the agent may write the file on the disk, too, and make that from what it had read before
-(Kilo reads, asks, sends the new text of what the file says by then, and writes that of what it said). Its own lines say nothing of what
-it had read, so in the place of what it wrote through us, what that was made in is one of the texts.
+An agent reads a file, works, and writes the whole file. What somebody saved in between is missing from the agent's
+text, but the agent did not remove it: it had not read it. The text that the agent had read is found as for a write
+through the sidecar (core/writes.py). The candidates are the texts that the disk held since the newest of these moments:
+the agent's turn began, it announced that it reads this file, it wrote the file.
+
+A write through the sidecar counts as such a moment only from the next tool call on. In the same call, the agent may
+also write the file on the disk, from a text that it read earlier. (Kilo reads, asks, sends its change of what the file
+says by then, and writes its change of what it had read.) The agent's own lines do not show what it had read. So the
+candidate that is the result of the write through the sidecar is replaced by the text in which that write was made.
 """
 
 from __future__ import annotations
@@ -20,48 +23,50 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 MAX_FILES = 1024
-"""Files of one turn of which it is known when they were read or written last: the newest. Of others the whole turn counts."""
+"""Files of one turn for which the last read or write is known: the newest. For other files the whole turn counts."""
 MAX_SENT = 64
-"""Documents of one turn of which it is known what they said before the agent's own edits: the newest."""
+"""Documents of one turn whose texts before the agent's own edits are kept: the newest."""
 MAX_EDITS = 16
-"""Of one of these, edits with nobody else's in between: the first and the newest."""
+"""Consecutive edits of the agent's that are kept of such a document: the first one and the newest."""
 MAX_CALLS = 1024
-"""Tool calls of one turn of which it is known when they began: the newest."""
+"""Tool calls of one turn whose beginning is known: the newest."""
 
 
 class HadRead:
-    """Of all sessions of one workspace. Moments are those of `core.belief`."""
+    """One per workspace, for all its sessions. Moments are those of `core.belief`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._began: dict[str, int] = {}
         """By session: when its prompt was sent."""
         self._calls: dict[tuple[str, str], int] = {}
-        """By session and tool call: the earliest that a call which reads may have begun."""
+        """By session and tool call: the earliest moment at which a call that reads may have begun."""
         self._acts: dict[str, OrderedDict[str, int]] = {}
-        """By session: the same of calls which may change files."""
+        """By session and tool call: the same for calls that may change files."""
         self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
-        """By session: since when it knows what these files say."""
+        """By session and file: since when the agent knows the file's text."""
         self._sent: dict[str, OrderedDict[DocumentUri, tuple[list[tuple[int, Text]], Text]]] = {}
-        """By session: what documents said (raw) before each of its edits through us, with nobody else's in between, and when; and after the last one."""
+        """By session and document: the session's edits through the sidecar with nobody else's in between, each as its
+        moment and the text before it (raw); and the text after the last one."""
         self._listened = (0, 0)
 
     def listening(self) -> None:
-        """As `Evidence.listening`: what is heard now was said after the last call of this but one."""
+        """As `Evidence.listening`: what is received now was said after the call of this before the last one."""
         self._listened = self._listened[1], self._state.documents.disk.moment()
 
     def asked(self, session_id: str) -> None:
-        """Its prompt is about to be sent."""
+        """The session's prompt is about to be sent."""
         self.forget(session_id)
         self._began[session_id] = self._state.documents.disk.moment()
 
     def begins(self, session_id: str, call: str, *, over: bool) -> None:
-        """A tool call that reads is told for the first time. One that is `over` may have begun at any time before."""
+        """A tool call that reads is reported for the first time. If it is already `over`, it may have begun at any time
+        before."""
         if session_id in self._began:
             self._calls[session_id, call] = 0 if over else self._listened[0]
 
     def acts(self, session_id: str, call: str) -> None:
-        """A tool call that may change files is told, for the first time or again."""
+        """A tool call that may change files is reported, for the first time or again."""
         acts = self._acts.setdefault(session_id, OrderedDict())
         acts.setdefault(call, self._listened[0])
         if len(acts) > MAX_CALLS:
@@ -75,11 +80,11 @@ class HadRead:
         self._calls.pop((session_id, call), None)
 
     def wrote(self, session_id: str, uri: DocumentUri) -> None:
-        """It has written what the disk says now."""
+        """The session wrote what the disk says now."""
         self._knows_since(session_id, uri, self._state.documents.disk.moment())
 
     def sent(self, session_id: str, uri: DocumentUri, before: Text, after: Text) -> None:
-        """Its edit through us led an open document from one text to the other (raw)."""
+        """An edit of the session through the sidecar changed an open document from `before` to `after` (raw)."""
         if session_id not in self._began:
             return
         sent = self._sent.setdefault(session_id, OrderedDict())
@@ -92,7 +97,7 @@ class HadRead:
             sent.popitem(last=False)
 
     def gone(self, uri: DocumentUri) -> None:
-        """There is no file any more: what comes in its place is not made of what it said."""
+        """The file does not exist any more. A file that takes its place is not made from its text."""
         self._state.documents.disk.gone(uri)
         for session_id in self._began:
             self.wrote(session_id, uri)
@@ -107,8 +112,8 @@ class HadRead:
             known.popitem(last=False)
 
     def base(self, session: Session, call: str | None, uri: DocumentUri, before: str, disk: str) -> str:
-        """What it had read of the file that it made to say `disk` with this tool call (None: with a command in a terminal of ours), and
-        which said `before` until then; all in the compared form."""
+        """The text that the session had read when it made the file say `disk`, with this tool call (None: with a
+        command in a terminal of ours). The file said `before` until then. All texts are in the compared form."""
         began = self._began.get(session.id)
         if began is None:
             return before
@@ -133,8 +138,8 @@ class HadRead:
         return base if base in texts[:newest] and base != of_others else before
 
     def _sent_over(self, session_id: str, uri: DocumentUri, text: str, since: int) -> str:
-        """What the document said before the session's edits since that moment, the last one at least, that led to `text`; `text` where others had a
-        part in that, too. Compared form."""
+        """What the document said before the session's edits since that moment, or before the last edit if all are
+        older; they led to `text`. Returns `text` if others edited it, too. Compared form."""
         sent = self._sent.get(session_id)
         edits, last = (None, None) if sent is None else sent.get(uri, (None, None))
         if edits is None or last is None or not says(last, text):

@@ -1,5 +1,7 @@
-"""KnownBefore: what files are known to have said before a change that is looked at: what was found or written there last (accounts.py), or
-what they said when the turn began (turn_starts.py) where that is newer, else when a call named them (evidence.py).
+"""KnownBefore: what a file is known to have said before a change.
+
+That is what was last found or written there (accounts.py); or what the file said when the turn began (turn_starts.py),
+if that is newer; or else what it said when a tool call named it (evidence.py).
 """
 
 from __future__ import annotations
@@ -23,23 +25,23 @@ from sidecar.workspace.state.sessions import Session
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """What a file is known to have said last, before the change that is looked at."""
+    """What a file is known to have said last before the change."""
 
     text: str | None = None
-    """None: there was no file, or no text."""
+    """None: there was no file, or it was not text."""
     like: Decoded | None = None
-    """Something of the same encoding and mark."""
+    """A text with the file's encoding and BOM."""
     exact: bool = False
     """`text` is raw."""
     state: FileState | None = None
-    """Where nothing was written since the turn began: what was there then."""
+    """What was under the name when the turn began, if nothing was written there since."""
     mode: int = 0o644
     why: str = ""
-    """Why it is not known."""
+    """Why it is not known what the file said; empty if it is known."""
 
 
 class KnownBefore:
-    """Of one workspace."""
+    """One per workspace."""
 
     def __init__(
         self, evidence: Evidence, starts: TurnStarts, accounts: Accounts, files: FileReviews
@@ -50,7 +52,8 @@ class KnownBefore:
         self._files = files
 
     async def at_start(self, uri: DocumentUri, path: str, *, exact: bool = False) -> Known | None:
-        """What the file said when the nearest turn began; `exact`: raw."""
+        """What the file said when the turn of the nearest acting session began; raw if `exact`, otherwise in the
+        compared form. None: not known."""
         session = self._evidence.during(path)
         before = None if session is None else await self._starts.before(session.id, path)
         if before is None or before.why:
@@ -66,13 +69,13 @@ class KnownBefore:
     async def last(
         self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None
     ) -> Then | None:
-        """What the file is known to have said last; None: nobody knows anything of it."""
+        """What the file is known to have said last; None: nothing is known of it."""
         start = row.before if row is not None else await self._starts.before(session.id, path)
         like = _like(start, named)
         account = self._accounts.get(uri)
         is_known = start is not None and not start.why and not start.is_unseen
         if account is not None and is_known and is_before(account.at, self._starts.began(session.id)):
-            account = None  # from another turn, and what it says need not be so any more
+            account = None  # from another turn: it may be outdated
         if account is not None and account.lost:
             return Then(why="too much changed in this turn to keep all of it")
         if account is not None:
@@ -97,8 +100,8 @@ class KnownBefore:
 
 
 def _saw_it(named: Named | None, start: Before) -> TypeGuard[Named]:
-    """Whether the call that named the file was in time to read what it said when the turn began, and nobody else has that: nobody had looked when the
-    agent got its prompt, or there was no room for it."""
+    """Whether the call that named the file read in time what it said when the turn began, and the turn's own notes lack
+    that text: the file was not looked at before the agent got its prompt, or there was no room to keep its text."""
     if named is None or named.text is None or not start.why:
         return False
     if start.is_unseen:

@@ -1,4 +1,6 @@
-"""OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that."""
+"""OpenFiles: the text of an open document's file, as the editor would hold it, and which of the document's own texts it
+is.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 PEEKS = 5
-"""How often a file is read again that changes while it is read."""
+"""How often a file that changes while it is read is read again."""
 
 
 class OpenFiles:
-    """The files of open documents, by what the disk says in this moment."""
+    """Reads the disk at the time of each call."""
 
     def __init__(self, storage: Storage, editor: Editor) -> None:
         self._storage = storage
@@ -25,7 +27,7 @@ class OpenFiles:
         self._looking = Looking(storage.read_now)
 
     def is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
-        """Whether both are still what they were when they were compared."""
+        """Whether the document and its file are still as they were when they were compared, and no edit is on its way."""
         path = to_path(tracked.document.uri)
         return (
             tracked.flight is None
@@ -36,17 +38,17 @@ class OpenFiles:
         )
 
     async def peek(self, tracked: Tracked, path: str) -> OnDisk | None:
-        """What the disk says, as the editor would hold it."""
+        """What the disk says, as the editor would hold it. None: there is no such file."""
         on_disk = await self._storage.peek(path)
         for _ in range(PEEKS):
             if on_disk is None or self._storage.stat(path) == on_disk.stat:
                 break
-            on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
+            on_disk = await self._storage.peek(path)  # outdated; a save that was noted meanwhile is newer
         return self._as_held(tracked, on_disk)
 
     def newer_now(self, tracked: Tracked) -> OnDisk | None:
-        """What the disk says in this moment, where that is not what it said when it was last seen. None: nothing new, or too much to be read
-        without waiting."""
+        """What the disk says at this moment, if the file changed since it was last seen. None: nothing new, or too much
+        to read without waiting."""
         path = to_path(tracked.document.uri)
         stat = None if path is None else self._storage.stat(path)
         if path is None or stat is None or stat == tracked.stat or not self._looking.may_read(stat.size):
@@ -54,30 +56,31 @@ class OpenFiles:
         return self._as_held(tracked, self._storage.peek_now(path))
 
     def _as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:
-        """As the editor would hold it."""
+        """`on_disk` with the text as the editor would hold it."""
         keeps_lines = self._editor.capabilities.keeps_lines
         if on_disk is not None and on_disk.data is not None:
             on_disk = replace(on_disk, text=tracked.history.decode(on_disk.data, unended=keeps_lines))
         if on_disk is None or not keeps_lines:
             return on_disk
         if on_disk.text == "":
-            return replace(on_disk, text="\n")  # an empty file is one empty line
+            return replace(on_disk, text="\n")  # the editor holds an empty file as one empty line
         if on_disk.text is not None and on_disk.text.endswith("\n"):
             mirror, text = tracked.document.snapshot(), on_disk.text[:-1]
             unended = mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n"
             if unended or (tracked.disk is not None and tracked.disk.saved(tracked.document.uri, text)):
-                return replace(on_disk, text=text)  # the final line end came with a save
+                return replace(on_disk, text=text)  # the editor added the final line end when it saved
         return on_disk
 
     def save(self, tracked: Tracked, on_disk: OnDisk) -> int | None:
-        """The number of the document's text that the disk says, where that is a save which was told, or that we had the editor make."""
+        """The number of the document's text that is on the disk, if it is a save: one that the editor reported, or one
+        that it is known to have made. Otherwise None."""
         found = self.explained(tracked, on_disk)
         if found is None or not (found[1] == "saved" or tracked.was_saved(on_disk.text or "")):
             return None
         return found[0]
 
     def is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether it is one; what is noted of the document is then put right."""
+        """Whether the disk's text is such a save. If it is, the document's state is updated."""
         number = self.save(tracked, on_disk)
         if number is None:
             return False
@@ -85,7 +88,8 @@ class OpenFiles:
         return True
 
     def had(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether the document said that since it was last known to be saved, also before somebody else wrote the file: a save may be on its way."""
+        """Whether the document said the disk's text at some time since it was last known to be saved, even if somebody
+        else wrote the file since. A save of it may be on its way."""
         text = on_disk.text
         return text is not None and tracked.history.had(text, unended=self._editor.capabilities.keeps_lines)
 

@@ -1,7 +1,8 @@
-"""What the files of open documents said in between, before that was brought into the documents.
+"""Passing: the texts that the file of an open document had before it was compared with the document.
 
-A program may write a file several times before anybody compares the two. Each text that was seen meanwhile is a step of its own, with a time of its
-own: who made it is asked of each. Times are those of acts.py; texts are in the compared form.
+A program may write a file several times before anybody compares the two. Each text that was seen meanwhile is a step
+with a time of its own, and its author is decided separately. Times are those of acts.py; texts are in the compared
+form.
 """
 
 from __future__ import annotations
@@ -20,22 +21,26 @@ class Passing:
     def __init__(self, glimpses: Glimpses) -> None:
         self._glimpses = glimpses
         self._noted: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
-        """From what text on, what the file said after it, and since when."""
+        """By document: the file's text when it was last compared with the document, and each text that it had after
+        that, with since when."""
 
     def note(self, uri: DocumentUri, start: str, text: str, at: int) -> None:
-        """The file, which said `start` when it was last compared with its document, says `text` since `at`."""
+        """The file says `text` since `at`. It said `start` when it was last compared with its document."""
         began, texts = self._noted.get(uri, ("", []))
         self._noted[uri] = start, [*(texts if began == start else []), (text, at)]
 
     def are(self, uri: DocumentUri, start: str, texts: Sequence[tuple[str, int]]) -> None:
-        """What is noted of the file, instead of what was: the `texts` it said after `start`, and since when."""
+        """Replaces what is noted of the file: after `start` it said `texts`, each with since when."""
         self._noted[uri] = start, list(texts)
 
     def take(
         self, uri: DocumentUri, path: str, before: Sequence[str], disk: str, since: Stat | None, until: int
     ) -> list[tuple[str, int]]:
-        """What the file said between one of the texts `before`, which it had with the stat `since`, and `disk`, which it said `until`, and when it
-        had become so. That is forgotten; what it said later stays, as what comes after `disk`."""
+        """What the file said between one of the texts `before` and `disk`, and since when, oldest first. The file had
+        `before` with the stat `since`, and said `disk` at `until`.
+
+        These notes are removed. Texts later than `until` are kept, as texts that come after `disk`.
+        """
         start, noted = self._noted.pop(uri, ("", []))
         found = [one for one in noted if start in before and one[1] <= until]
         later = [one for one in noted if one[1] > until]
@@ -56,8 +61,8 @@ class Passing:
 def with_start(
     passed: Sequence[tuple[str, int]], start: Known | None, since: Stat | None
 ) -> list[tuple[str, int]]:
-    """What the file of an open document said when the turn began is one of the texts that it `passed`, where the two were compared before that (with
-    the stat `since`): what led there is none of the turn's."""
+    """`passed` with the file's text at the turn's start added, if the file and its document were last compared (when it
+    had the stat `since`) before it had that text. Then the change that led to it is not one of the turn's."""
     if start is None or start.text is None or since is None or not is_before(changed_at(since), start.at):
         return list(passed)
     return sorted([*passed, (start.text, start.at)], key=lambda one: one[1])

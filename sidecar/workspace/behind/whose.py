@@ -1,14 +1,16 @@
-"""Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
+"""Whose: decides who made a change on the disk that is not accounted for. The rules, in this order:
 
-1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
-   removed and is back with a text that it had before an agent changed it, unless an agent's act ran that may have brought it back, and the removal is
-   under review: rejecting both then leads to what was there before that. That there is no file, as when the turn began, is nobody's change only
-   where an agent made all of what is gone, or nobody is known to have made or removed it: else somebody's work went with it (unopened.py). A
-   text with which the user closed the file is the user's: a save that was on its way.
-2. What tool calls that name the file say they made of it is that agent's.
-3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py). A call is not the
-   author of a text that it says it began with, also where nobody else has seen that text: it lies between what was known before and what is there now.
-4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
+1. Some changes are nobody's, that is, nothing to review: a change to a text that the file had when the turn began, or that `acp-sidecar` itself put
+   back; a text with which the user closed the document, because a save was on its way.
+   A removed file that is back with a text from before an agent changed it is nobody's change either. The exception is an act of an agent that may
+   have brought it back while the removal is under review: rejecting both then restores what was there before.
+   A removed file that did not exist when the turn began is nobody's change only if an agent made all that is gone, or if nobody is known to have made
+   or removed it. Otherwise somebody's work is gone with it (unopened.py).
+2. If tool calls that name the file say what they made of it, that change is their agent's.
+3. If the file changed while an act of one agent ran that may have changed it, and no other agent's act did, the change is that agent's (evidence.py).
+   A call is not the author of a text that it says it began with, even if nobody else has seen that text: it lies between the text that was known
+   before and the text that is there now.
+4. All other changes have no known author. They are listed separately while an agent acts. Otherwise they are the user's, and not listed.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from sidecar.workspace.state.sessions import Session
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A change, or the part of it that led to `after` (compared form; None: the file is gone)."""
+    """A change, or one step of it: the one that led to `after` (compared form; None: the file is gone)."""
 
     after: str | None
     session: Session | None
-    """None: it is not known whose it is."""
+    """Whose session made it; None: the author is not known."""
     call: str | None = None
 
 
@@ -39,11 +41,11 @@ class Known:
 
     text: str | None
     at: int = 0
-    """Since when (acts.py); 0: that is not known."""
+    """Since when (acts.py); 0: unknown."""
 
 
 class Whose:
-    """Of one workspace."""
+    """Applies the rules; one per workspace."""
 
     def __init__(self, evidence: Evidence, journal: Journal, disk: DiskTexts) -> None:
         self._evidence = evidence
@@ -62,10 +64,13 @@ class Whose:
         was_removed: bool = False,
         is_told: bool = False,
     ) -> list[Part]:
-        """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
+        """The steps of the change from `before` to `after` (compared form), which was last made at `at` (acts.py).
+        Empty if there is nothing to review.
 
-        `start`: what the file said when the turn began, where that is known, and counts; `was_removed`: by an agent, which is under review. `is_told`: a call
-        says that `after` is what it began with. What others say of that is not asked: they may go round."""
+        `start`: what the file said when the turn began, if that is known and counts. `was_removed`: an agent removed
+        the file, and the removal is under review. `is_told`: a tool call says that it began with `after`. What other
+        calls say they began with is not asked then, since their statements may form a cycle.
+        """
         if not self._evidence.is_acting():
             return []
         if start is not None and start.text == after:
@@ -95,14 +100,15 @@ class Whose:
         return found
 
     def wrote(self, session: Session, uri: DocumentUri) -> None:
-        """What the file says now is its."""
+        """The file now says what this session wrote."""
         self._evidence.had_read.wrote(session.id, uri)
 
     def _began_with(
         self, session: Session, uri: DocumentUri, before: str | None, after: str | None
     ) -> str | None:
-        """From what, by what they say, the session's calls made `after`, where that is no text that the file is known to have held before `before` (it
-        had read that earlier) and is nearer to it than `before`; all in the compared form."""
+        """The text from which the session's calls say they made `after`. None if the calls do not say, if the file is
+        known to have held that text only before `before` (the agent had read it earlier), or if the text is not nearer
+        to `after` than `before` is. All texts are in the compared form."""
         began = None if after is None else self._evidence.made_from(session, uri, after)
         if began is None or after is None or before is None:
             return None
@@ -112,7 +118,7 @@ class Whose:
 
 
 def _apart(one: str, other: str) -> int:
-    """How many characters lie between the first and the last difference, in both together."""
+    """The number of characters between the first and the last difference, in both texts together."""
     alike = common_prefix(one, other)
     alike += min(common_suffix(one, other), min(len(one), len(other)) - alike)
     return len(one) + len(other) - 2 * alike

@@ -1,4 +1,6 @@
-"""Written: what we put into files for agents that the editor has open, or opens in that moment, until the documents have it."""
+"""Written: what the sidecar writes for agents into the files of documents that are open or being opened, until the
+documents have it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from sidecar.workspace.state.sessions import Session
 
 @dataclass
 class Write:
-    """One write, as journalled. Strings are in the compared form, and made only for a document: a large file is rarely open."""
+    """One journalled write. The compared forms are computed only when a document needs them: a large file is rarely
+    open."""
 
     part: Part
     author: Author
@@ -28,7 +31,7 @@ class Write:
     before_it: Text
     after_it: Text
     is_there: bool = False
-    """It is done. Before that, the file may say so already."""
+    """The write is done. Even before that, the file may already have the text."""
 
     @cached_property
     def before(self) -> str:
@@ -43,7 +46,7 @@ class Write:
 
 
 class Written:
-    """By document, oldest first."""
+    """The writes by document, oldest first."""
 
     def __init__(self) -> None:
         self._writes: dict[DocumentUri, list[Write]] = {}
@@ -57,19 +60,23 @@ class Written:
         self._writes.setdefault(uri, []).append(write)
 
     def ends(self, uri: DocumentUri, author: Author) -> bool:
-        """The file is written. False: a document has it, and that is entered."""
+        """The file is written. Returns False if the write is not held here any more: a document has it, and it is
+        entered."""
         found = next((one for one in self._writes.get(uri, ()) if one.author == author), None)
         if found is not None:
             found.is_there = True
         return found is not None
 
     def forget(self, uri: DocumentUri, author: Author) -> None:
-        """It was not written, or is entered."""
+        """The write failed, or is entered."""
         self._keep(uri, [one for one in self._writes.get(uri, ()) if one.author != author])
 
     def takes(self, uri: DocumentUri, start: str | None, disk: str) -> list[Leg]:
-        """The steps from `start` on, which the file said before it came to say `disk`: those to the newest write that led to that or, where others have
-        written over what is there, to the newest that is done. Whoever asks enters them; newer ones are still to come."""
+        """The steps that led from `start`, the file's earlier text, to `disk`. They end with the newest write that led
+        to `disk` or, if others have written over it, with the newest write that is done.
+
+        The caller enters these steps, and they are no longer held here. Newer writes stay.
+        """
         writes = self._writes.get(uri, [])
         last = max((n for n, one in enumerate(writes) if one.led_to(disk)), default=-1)
         if last >= 0:
@@ -77,12 +84,15 @@ class Written:
             return _steps(start, writes[: last + 1])
         done = [one for one in writes if one.is_there]
         self._keep(uri, [one for one in writes if not one.is_there])
-        # what does not begin there was saved over
+        # writes that do not begin at `start` were saved over
         return _steps(start, done) if done and done[0].before == start else []
 
     def left(self, uri: DocumentUri, start: str | None) -> tuple[str, list[Leg]]:
-        """The steps of what is written, with the text before the first, when the document was closed without it. Whoever asks enters them. `start`: where
-        steps of others that it could not take have led; None: there are none."""
+        """The text before the first step, and the steps of the finished writes. The document was closed without them,
+        and the caller enters them.
+
+        `start`: the text to which the steps of others led that the document could not take; None: there are none.
+        """
         writes = self._writes.get(uri, [])
         done = [one for one in writes if one.is_there]
         self._keep(uri, [one for one in writes if not one.is_there])
@@ -90,13 +100,14 @@ class Written:
         return start or "", _steps(start, done)
 
     def opened_with(self, uri: DocumentUri, disk: str) -> Write | None:
-        """The newest write that made of the file what it says."""
+        """The newest write that led to `disk`, the file's text."""
         return next((one for one in reversed(self._writes.get(uri, [])) if one.led_to(disk)), None)
 
     def again(
         self, uri: DocumentUri, start: str, legs: Sequence[Leg], *, but_for: Container[Author | None]
     ) -> None:
-        """What `takes` returned, among the steps `legs` from `start` on, could not be entered. `but_for`: the authors of those that are kept elsewhere."""
+        """The steps that `takes` returned could not be entered: they are held again. They are among `legs`, which start
+        from `start`. `but_for`: the authors of steps that are kept elsewhere."""
         writes: list[Write] = []
         for leg in legs:
             is_new = leg.is_ours and leg.author not in but_for
@@ -114,7 +125,7 @@ class Written:
 
 
 def _steps(start: str | None, writes: list[Write]) -> list[Leg]:
-    """What came in between is nobody's."""
+    """The writes as steps from `start`. A text in between that no write led to is a step of nobody's."""
     steps: list[Leg] = []
     for one in writes:
         if one.before != start:
