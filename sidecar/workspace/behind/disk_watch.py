@@ -43,31 +43,31 @@ POLL_SECONDS = 0.5
 WATCHED_SECONDS = 3.0
 """Seconds between two checks of watched files: watchers miss changes without notice (network drives, excluded folders)."""
 LISTEN_SECONDS = 0.05
-"""Seconds between two notes that the sidecar is listening to its agents. A change may be due to a call if it was made at most two notes before the call
-was received. On a busy machine the notes come later, and earlier changes count, too."""
+"""Seconds between two notes that the sidecar is listening to its agents. A call may have made a change if the change is
+at most two notes older than the receipt of the call. On a busy machine the notes come later, and earlier changes count, too."""
 SEEN_SECONDS = 5.0
 """Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
 MAX_DOCUMENTS = 1000
 """How many open documents are checked."""
 MAX_TRIES = MAX_REFUSALS
-"""How often an editor is asked to take over the same state of a file into the same text. Then the user is told, and decides."""
+"""How often the editor is asked to take over the same state of a file into the same text. After that, the user is told, and decides."""
 FIRST_LOOK_SECONDS = 5.0
 """How long a prompt waits for earlier changes to be processed."""
 NOTED_SECONDS = 10.0
-"""How long an agent's command, or the answer to its question, waits for a look that goes on while it works."""
+"""How long an agent's command, or the answer to its question, waits until the state of the session's files is noted."""
 LAST_LOOK_SECONDS = 10.0
 """How long the end of a turn waits for the last changes to be processed."""
 CUT_SHORT = (CANCELLED, FAILED)
-"""Stop reasons of turns after which an agent's command may go on for a while."""
+"""Stop reasons of turns after which the agent's commands may go on for a while."""
 STOP_SECONDS = 2.0
-"""How long shutdown waits for the system's watcher, which takes a twentieth of a second."""
+"""How long shutdown waits for the system's watcher to end; it takes a twentieth of a second."""
 
 Watch = Callable[[Sequence[str], Iterable[str], Callable[[], None], Callable[[], None]], FolderWatch]
-"""`disk.watching.FolderWatch`; tests have none, or one of their own."""
+"""`disk.watching.FolderWatch`. Tests pass none, or one of their own."""
 
 
 class DiskWatch:
-    """Checks and watches nothing while no agent works: other changes to files are left to the editor until somebody reads."""
+    """Checks and watches nothing while no agent works. Until somebody reads a file, its other changes are left to the editor."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class DiskWatch:
         self._running = False
         self._one_look = anyio.Lock()
         self._tried: dict[DocumentUri, tuple[tuple[Stat | None, int | None], int]] = {}
-        """By document: the state of its file and its version, and how often they were looked at."""
+        """By document: its file's stat and its version, and how often the two were looked at in this state."""
         self._being_looked_at: set[DocumentUri] = set()
         self._watch = watch
         self._watching: FolderWatch | None = None
@@ -103,7 +103,7 @@ class DiskWatch:
         """The folders (canonical) that the editor watches now; empty if it does not watch."""
 
     async def session_opens(self, session: Session) -> None:
-        """Prepares the first look, so that the session's first prompt waits no longer than later ones."""
+        """Prepares the first scan of the session's files, so that its first prompt waits no longer than later ones."""
         await self._found.prepare(session)
 
     def turn_began(self, session: Session) -> None:
@@ -114,8 +114,8 @@ class DiskWatch:
             self._tasks.start_soon(self._poll)
 
     async def before_turn(self, session: Session) -> None:
-        """Notes the state of the session's files, or begins to, before its prompt is sent. Earlier unnoticed changes, such as a checkout, are not
-        the agent's."""
+        """Notes the state of the session's files, or begins to, before its prompt is sent. Changes from before that,
+        such as a checkout, are not the agent's."""
         with anyio.move_on_after(FIRST_LOOK_SECONDS):
             async with anyio.create_task_group() as looks:
                 for tracked in self._changed():
@@ -123,12 +123,12 @@ class DiskWatch:
         for other in self._evidence.active():
             if other is session:
                 continue
-            if self._starts.is_large(other):  # what others changed until now is theirs
+            if self._starts.is_large(other):  # what other sessions changed until now is theirs
                 self._tasks.start_soon(self._look_at_found, other)
             else:
                 await self._found.look(other, last=False)
         if not any(other is not session for other in self._evidence.active()):
-            self._behind.turns_over(begins=True)  # all that is known is older than this turn
+            self._behind.turns_over(begins=True)  # all accounts are older than this turn
         await self._behind.turn_begins()
         await self._found.note(session)
         self._begin_watching(session)
@@ -138,8 +138,8 @@ class DiskWatch:
         await self._found.look(session, last=False)
 
     async def noted(self, session: Session) -> None:
-        """Waits until it is known what the session's files were when its turn began, at most NOTED_SECONDS: what its agent does next could change
-        them."""
+        """Waits at most NOTED_SECONDS until the state of the session's files at the turn's start is known: what its
+        agent does next could change them."""
         await self._starts.settled(session.id, NOTED_SECONDS)
 
     async def turn_ending(self, session: Session) -> None:
@@ -161,14 +161,14 @@ class DiskWatch:
         await self._found.over(session)
 
     async def saving(self, tracked: Tracked, save: SavedOver) -> None:
-        """The editor saved a document on top of a change that is still being recorded; `saved` follows."""
+        """The editor saved a document on top of a change that is still being recorded. `saved` is called later."""
         path = to_path(tracked.document.uri)
         if path is not None and self._running:
             for session in list(self._state.sessions):
                 await self._journal.turn_saving(session.id, path, save)
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
-        """The editor saved a document, with this text."""
+        """The editor saved a document with this text (raw)."""
         path = to_path(tracked.document.uri)
         if path is not None and self._running:
             await self._found.saved(path, text)
@@ -177,21 +177,21 @@ class DiskWatch:
         self._evidence.turn_ended(session, cut_short=outcome.get("stopReason") in CUT_SHORT)
 
     def files_changed(self, uris: Iterable[DocumentUri]) -> None:
-        """The editor's watcher saw these change."""
+        """The editor's watcher reports that these files changed."""
         if self._running:
             documents = map(self._state.documents.get, uris)
             self._start([tracked for tracked in documents if tracked is not None])
             self._told.set()
 
     async def aclose(self) -> None:
-        """When this returns, the system's watcher has ended, or the time limit is over."""
+        """Waits until the system's watcher has ended, at most STOP_SECONDS."""
         self._stop_watching()
         for watch in self._stopped:
             if not await anyio.to_thread.run_sync(watch.join, STOP_SECONDS):
                 log.warning("the watcher of files did not end in time")
         self._stopped.clear()
 
-    # Who tells
+    # Watching
 
     def _begin_watching(self, session: Session) -> None:
         if self._watch is None or not self._running:
@@ -204,7 +204,7 @@ class DiskWatch:
         if self._watching is not None:
             if self._watching.covers_folders([*roots, *folders]):
                 return
-            roots += self._watching.folders  # other sessions'
+            roots += self._watching.folders  # of other sessions
         self._stop_watching()
         tell = _in_loop(self._tell)
         self._watching = self._watch(roots, folders, tell, tell)
@@ -228,7 +228,7 @@ class DiskWatch:
         )
 
     def _paths(self) -> list[str]:
-        """The relevant files."""
+        """The relevant files: those of open documents, and those that tool calls named."""
         documents = [to_path(tracked.document.uri) for tracked in list(self._state.documents)[:MAX_DOCUMENTS]]
         named = [n.path for session in self._evidence.active() for _, n in self._evidence.named(session)]
         return [*(path for path in documents if path is not None), *named]
@@ -269,7 +269,7 @@ class DiskWatch:
                 await self._look_at_named()
 
     def _changed(self) -> list[Tracked]:
-        """Open documents whose files have changed since the last check. `_look` waits for edits that are on their way to them."""
+        """Open documents whose files changed since the last check. `_look` waits for edits that are on their way to them."""
         found: list[Tracked] = []
         for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
             is_known = tracked.observed.is_set() and not tracked.saving
@@ -295,7 +295,7 @@ class DiskWatch:
         self._being_looked_at.add(uri)
         try:
             until = anyio.current_time() + LAST_LOOK_SECONDS
-            # an edit on its way is waited for that long; a look that has begun is never cut short
+            # waits that long for an edit on its way; a look that has begun is never cut short
             while not await self._reconciler.look(tracked) and (left := until - anyio.current_time()) > 0:
                 await tracked.rest(left)
         finally:
@@ -320,7 +320,7 @@ def _is_at_or_beneath(path: str, folder: str) -> bool:
 
 
 def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
-    """Schedules `tell` in this loop, from any thread, without waiting. Does nothing once the loop has ended."""
+    """A function that schedules `tell` in this loop, from any thread, without waiting. It does nothing once the loop has ended."""
     loop = asyncio.get_running_loop()
 
     def told() -> None:

@@ -1,4 +1,4 @@
-"""Entering: journals changes that were found on the disk, and puts those of open documents where they belong in the ledger."""
+"""Entering: journals changes that were found on the disk, and enters those of open documents in the ledger where they belong."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sidecar.workspace.state.state import State
 
 
 class Entering:
-    """Of one workspace."""
+    """One per workspace."""
 
     def __init__(self, state: State, editor: Editor, recorder: Recorder, whose: Whose) -> None:
         self._state = state
@@ -44,7 +44,8 @@ class Entering:
         texts: Sequence[tuple[str, int]],
         start: Known | None,
     ) -> list[Leg]:
-        """Whose the change is from `before` over these texts to the last of them (compared form)."""
+        """The legs of a change from `before`, over each of `texts`, to the last of them, with their authors. Texts are
+        in the compared form, each with since when the file said it (acts.py). Successive legs of one author are combined."""
         legs: list[Leg] = []
         for text, at in texts:
             if text == before:
@@ -64,7 +65,7 @@ class Entering:
         return legs
 
     async def begin_legs(self, path: str, before: str | None, legs: Sequence[Leg]) -> list[Leg] | None:
-        """Journals those that are not yet; None when that failed."""
+        """Journals the legs that are not journalled yet. Returns all legs, with their authors; None if that failed."""
         begun: list[Leg] = []
         for leg in legs:
             author = leg.author
@@ -87,10 +88,13 @@ class Entering:
         legs: Sequence[Leg],
         changes: Sequence[ChangeSet],
     ) -> None:
-        """Puts a change where it belongs: before everything else that happened since. `review`: of the text from which the user led
-        to `before` (raw). `changes`: each leg's, in raw texts."""
+        """Enters a change in the ledger before everything else that has happened to the document since.
+
+        `review`: what was under review in the text from which the user led to `before` (raw). `changes`: one for each
+        leg, in raw texts.
+        """
         uri = tracked.document.uri
-        opened = self._state.documents.get(uri)  # None: it was closed while the change was journalled
+        opened = self._state.documents.get(uri)  # None: closed while the change was journalled
         now = (opened or tracked).document.snapshot()
         reviewed = self._state.ledgers.at(uri, now, live=opened is not None)
         ledger = reviewed.ledger
@@ -111,13 +115,13 @@ class Entering:
         self._state.ledgers.moved(reviewed)
 
     def enter_in_file(self, tracked: Tracked, seen: Seen) -> None:
-        """The same in what the file says, where the document says something else, which is not saved: it may be closed."""
+        """Enters the change in the review of the file's text, if the document has unsaved changes: it may be closed without a save."""
         then, reviewed = tracked.hunks_then.file, self._state.ledgers.get(tracked.document.uri)
         if then is None or reviewed is None or tracked.is_clean():
             return
         start, legs = seen.in_file()
         if seen.file is not None and normal(str(seen.file.text)) == start:
-            then = seen.file  # opened again since, it says what this change has left of it
+            then = seen.file  # if it was opened again since, the newer note already includes this change
         ledger = reviewed.ledger.elsewhere(then.hunks)
         raw = str(then.text)
         before = Text.of(raw_before(start, raw))
@@ -134,14 +138,15 @@ class Entering:
     def enter_opened(
         self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
     ) -> None:
-        """A change of its file before a document was opened, or while it was. `before`, `after`: compared form."""
+        """Enters a change of a document's file from before the document was opened, or while it was opened. `before`,
+        `after`: compared form."""
         if tracked.agents_edits or tracked.flight is not None:
-            return  # what agents have written in it since is not to be lost
+            return  # do not lose what agents have written in it since
         now = Normal(str(tracked.document.snapshot()))
         raw_after = without(diff(after, now.text), now, after)
         raw = without(diff(before or "", after), Normal(raw_after), before or "")
         opened = tracked.review_when_opened
-        # A text that is known exactly comes before one of which only the length and the hunks are
+        # Prefer the text that is known exactly to one of which only the length and the hunks are known
         clean = None if opened is not None and opened.text == raw else tracked.hunks_then.of(raw)
         opened = opened or ReviewThen(raw, ())
         review = opened if clean is None else ReviewThen(raw, clean, opened.texts_seen)
@@ -150,15 +155,17 @@ class Entering:
         tracked.review_when_opened = self.review(tracked.document.uri, str(tracked.document.snapshot()))
 
     def enter_reopened(self, tracked: Tracked, seen: Seen) -> None:
-        """The document was opened anew with what the file says: the unsaved work that its change did not go together with is gone."""
+        """Enters the change in a document that was opened again with the file's text. The unsaved work that conflicted
+        with the change is gone."""
         raw, (start, legs) = seen.review.text, seen.in_file()
         texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
         self.enter(tracked, seen.review, texts[0], legs, changes)
 
     def enter_instead(self, tracked: Tracked, seen: Seen, disk: str) -> None:
-        """The editor has taken `disk` (compared form) in the place of all that the document said, with which the change does not go together. What
-        was saved then, the change's author wrote over; what was not, the user has thrown away."""
+        """Enters a change that the editor took by replacing the document's whole text, with which the change conflicts,
+        by `disk` (compared form). If that text was saved, the change's author overwrote it. If it was not saved, the
+        user threw it away."""
         now = Normal(seen.review.text)
         is_told_now = tracked.saves > seen.saves and str(tracked.text_at_save) == now.raw
         if not (seen.was_told or is_told_now):
@@ -168,7 +175,7 @@ class Entering:
         self.enter(tracked, seen.review, now.raw, [as_one(seen.legs)], [changes])
 
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
-        """The document was closed while its change was journalled: it is one of the file."""
+        """Enters the change as one of the file: the document was closed while the change was journalled."""
         raw = seen.review.text
         for change in seen.changes or ():
             raw = change.apply(raw)
@@ -181,7 +188,7 @@ class Entering:
             before = after
 
     def review(self, uri: DocumentUri, text: str) -> ReviewThen:
-        """What is under review there now, where it says `text` (raw)."""
+        """What is under review in the document now, which says `text` (raw)."""
         reviewed = self._state.ledgers.get(uri)
         return ReviewThen(text, ()) if reviewed is None else reviewed.ledger.now(text)
 
@@ -207,7 +214,7 @@ class Entering:
 
     @asynccontextmanager
     async def one_at_a_time(self, uri: DocumentUri) -> AsyncGenerator[None]:
-        """Whoever comes second finds what the first one entered."""
+        """A lock for each document: whoever comes second finds what the first one entered."""
         lock = self._entering.setdefault(uri, anyio.Lock())
         try:
             async with lock:
@@ -218,8 +225,8 @@ class Entering:
 
 
 def _noted_since(tracked: Tracked, ledger: Ledger, before: str) -> str:
-    """The ledger, which is at `before` (raw), goes on to the document's texts since in which the editor may have taken the next change from the disk
-    already, and what was under review in these is noted. → the last of them."""
+    """Advances the ledger from `before` (raw) through the document's later texts in which the editor may already have
+    taken the next change from the disk, and notes what was under review in each. Returns the last of these texts."""
     noted, number = tracked.hunks_then, tracked.history.number(normal(before))
     later = [one for one in noted.numbers() if number is not None and one > number]
     if tracked.saved is not None and normal(before) == tracked.saved:

@@ -1,13 +1,13 @@
-"""Evidence: which agent's tool calls named which files, when they ran, and so whose a change on the disk is.
+"""Evidence: which agent's tool calls named which files, and when they ran. From this follows who made a change on the disk.
 
-An agent that writes the disk itself says so only by its tool calls: their `locations`, the paths of their diffs, their kind, and the
-time they take (acts.py). A change without such evidence is not an agent's, whoever else may have made it.
+An agent that writes to the disk says so only by its tool calls: by their `locations`, the paths of their diffs, their
+kind, and the time they take (acts.py). A change without such evidence is not an agent's, whoever else may have made it.
 
-What a file said before is what it said when the turn began (turn_starts.py). Where nobody knows that (ignored files, folders that are
-too large) it is what the file said when a call first named it. Agents that announce a call only when it is over are then believed
-about the text before, as far as their diff fits what the disk says now.
+The text before a change is what the file said when the turn began (turn_starts.py). If that is not known (ignored
+files, folders that are too large), it is what the file said when a call first named it. Some agents announce a call
+only when it is over. They are believed about the text before, as far as their diff fits what the disk says now.
 
-Not here: looking at the disk for changes (disk_watch.py), and noting them (behind.py).
+Not here: looking at the disk for changes (disk_watch.py), and recording them (behind.py).
 """
 
 from __future__ import annotations
@@ -36,77 +36,78 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 READING = frozenset({"read", "search", "fetch", "think", "switch_mode"})
-"""Tool calls of these kinds change nothing."""
+"""The kinds of tool calls that change nothing."""
 _TERMINAL = "terminal "
-"""Before the id of a terminal of ours, among the ids of tool calls."""
+"""The prefix of a terminal's id, to tell it from the ids of tool calls."""
 GRACE_SECONDS = 10.0
-"""How long after a turn's end a change may still be its doing: commands go on, writes come late after a cancel."""
+"""How long after a turn's end a change may still belong to it: commands go on, and writes may come late after a cancel."""
 MAX_NAMED = 10_000
-"""Files of one session that calls named and that are looked at: the newest. What lies beyond is found when the turn ends."""
+"""How many files that a session's calls named are looked at: the newest. Changes of others are found when the turn ends."""
 MAX_NAMED_TEXT = 64 * 1024 * 1024
 """Code points of all pre-images of one session."""
 MAX_PATHS = 32
-"""Paths of one update that are looked at."""
+"""How many paths of one update are looked at."""
 MAX_CALLS = 1024
-"""Tool calls of one turn of which it is known that they only read: the newest."""
+"""How many tool calls of one turn are remembered as only reading: the newest."""
 MAX_CALL = 1024
-"""Code points of the id of such a call."""
+"""Code points of such a call's id."""
 MAX_FOLDED = 128 * 1024
-"""Code points of a document and of what a call told of it that are compared whatever their line ends are."""
+"""Up to how many code points, together, a document and a text from a call are compared with their line ends ignored."""
 MAX_TEXT = 4 * 1024 * 1024
-"""Bytes of a pre-image: files beyond it are noted as not revertible."""
+"""Bytes of a pre-image. Changes of larger files are noted as not revertible."""
 
 
 @dataclass(slots=True)
 class Named:
-    """A file that a tool call named. The texts are raw."""
+    """A file that a tool call named. The text is raw."""
 
     path: str
     call: str
     stat: Stat | None
-    """When it was looked at; None: there was no file."""
+    """Its stat when it was looked at; None: there was no file."""
     text: str | None
-    """What it said then; None: there was no file, or `why` it is not known."""
+    """What it said then; None: there was no file, or the text is not known (`why`)."""
     encoding: str = "utf-8"
     bom: bytes = b""
     why: str = ""
     quiet: bool = False
-    """Found by a look at everything: the user is told of all of them together."""
+    """Found by a look at all files: the user is told of all of them in one message."""
     at: int = 0
     """When it was looked at; see acts.py."""
     changed: int = 0
-    """When the file had changed last before its text was read; see acts.py. 0: a call says what it was before."""
+    """When the file had last changed before its text was read; see acts.py. 0: the text before comes from a call's diff."""
 
 
 class Evidence:
-    """Of all sessions of one workspace. Synchronous: a pre-image that comes late is none."""
+    """One per workspace, for all its sessions. Synchronous: a pre-image that is read late is none."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._reading: dict[str, OrderedDict[str, None]] = {}
-        """By session: tool calls of its turn that said they only read."""
+        """By session: the tool calls of its turn that said they only read."""
         self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
         self._ended: dict[str, float] = {}
         self._answered: set[str] = set()
-        """Sessions whose turn is about to end."""
+        """Sessions whose agent has answered the prompt: their turn is about to end."""
         self._waiting: set[str] = set()
-        """Sessions whose turn has begun, and which have not been asked yet."""
+        """Sessions whose turn has begun, but whose prompt is not sent yet."""
         self._acts: dict[str, Acts] = {}
         """By session: the tool calls and commands of its turn that may have changed something."""
         self._listened = (0, 0)
-        """When `listening` was called last but one, and last; 0: never."""
+        """When `listening` was called the last two times, the earlier first; 0: never. See acts.py."""
         self._texts: dict[str, int] = {}
         """By session: code points of its pre-images."""
         self._looking = Looking(state.storage.read_now)
         self._seen: dict[DocumentUri, Stat] = {}
-        """Files that a call read, as they were when their text was noted."""
+        """By file that a call read: its stat when its text was noted."""
         self._noted: dict[DocumentUri, Stat] = {}
-        """Of open documents, what their files were like when something new was found there."""
+        """By open document: its file's stat when a new text was found there."""
         self.had_read = HadRead(state)
         self.between_acts: Callable[[Session], None] = lambda session: None
-        """Told when an act begins, and when one has ended: what changed until then is not this one's, or is."""
+        """Called when an act begins and when it has ended: changes until the first moment are not this act's, changes
+        until the second may be."""
         self.first_act: Callable[[Session], None] = lambda session: None
-        """Told of the first of them in a turn."""
+        """Called at the first act of a turn."""
 
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
@@ -115,28 +116,29 @@ class Evidence:
         self._waiting.add(session.id)
 
     def asked_now(self, session: Session) -> None:
-        """Its prompt is about to be sent: what changes from now on may be its doing."""
+        """The session's prompt is about to be sent. Changes from now on may be its agent's."""
         self._waiting.discard(session.id)
         if session.id in self._acts:
             self._acts[session.id].asked_at(file_time())
             self.had_read.asked(session.id)
 
     def listening(self) -> None:
-        """Called often while agents work, by a task of the loop that reads what they say."""
+        """Called often while agents work, by a task in the loop that reads their messages."""
         self._listened = self._listened[1], file_time()
         self.had_read.listening()
 
     def _said(self) -> int:
-        """The earliest that the agent may have said what is heard now. It does not wait until it is heard, and on a busy machine that takes
-        a while; but all that was said before the last call of `listening` but one was heard before the last one."""
+        """The earliest time (acts.py) at which the agent may have said what is received now. Messages wait to be read,
+        for a while on a busy machine. But everything that was said before the second to last call of `listening` was
+        received before the last one."""
         return self._listened[0]
 
     def ending(self, session: Session) -> None:
-        """The agent has answered the session's prompt: what it began in it is not about to do anything more."""
+        """The agent has answered the session's prompt: what it began is not about to change anything more."""
         self._answered.add(session.id)
 
     def turn_ended(self, session: Session, *, cut_short: bool = False) -> None:
-        """`cut_short`: it was cancelled or failed. Then what it had begun may go on for a while."""
+        """`cut_short`: the turn was cancelled or failed. What the agent began may then go on for a while."""
         self._ended[session.id] = anyio.current_time()
         if not cut_short and session.id in self._acts:
             self._acts[session.id].all_ended()
@@ -145,7 +147,8 @@ class Evidence:
         self._forget(session_id)
 
     def active(self) -> list[Session]:
-        """Sessions whose doing a change may be: with a running turn, or one that ended just now."""
+        """The sessions that a change may belong to: those with a running turn, or with one that ended at most
+        GRACE_SECONDS ago."""
         now = anyio.current_time()
         found: list[Session] = []
         for session_id in list(self._named):
@@ -158,7 +161,7 @@ class Evidence:
         return found
 
     def observe(self, session: Session, update: Json) -> None:
-        """A session update of the agent's."""
+        """Takes a session update from the agent."""
         call = update.get("toolCallId")
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update") or not isinstance(call, str):
             return
@@ -190,19 +193,20 @@ class Evidence:
         self._acts[session.id].heard(self._said())
 
     def names(self, session: Session, uri: DocumentUri) -> bool:
-        """Whether a call of its turn names the file as one that it changes."""
+        """Whether a call of the session's turn names the file as one that it changes."""
         acts = self._acts.get(session.id)
         return acts is not None and acts.names_it(uri)
 
     def removes(self, session: Session, path: str) -> None:
-        """What carries out the act under way says so, where the agent does not: it moves a file away, for instance."""
+        """The code that carries out the running act reports that it changes this file, for instance moves it away,
+        because the agent does not say so."""
         acts = self._acts.get(session.id)
         if acts is not None and acts.running:
             told = {"toolCallId": acts.running[-1], "locations": [{"path": path}]}
             self.observe(session, {"sessionUpdate": "tool_call_update", **told})
 
     def asked(self, session: Session, details: Json) -> None:
-        """A question of the agent's with what it is about: `diff`, as of a tool call."""
+        """The agent asks a question, with details about it: its `diff` has the form of a tool call's."""
         for item in list(_objects(details.get("diff")))[:MAX_PATHS]:
             path, old = item.get("path"), item.get("oldText")
             if not isinstance(path, str) or not path or "\0" in path or not isinstance(old, str):
@@ -214,8 +218,8 @@ class Evidence:
                     self._knows(session, place, [old])
 
     def allowed(self, session: Session, question: Question, answer: str) -> None:
-        """The answer to a question: the agent is about to change the files that it asked about by itself, if it may. It may announce the call only
-        when that is done (Kilo)."""
+        """The answer to an agent's question: if it allows a write that the agent makes itself, the agent is about to
+        change the files that it asked about. It may announce the call only when it is over (Kilo)."""
         call, paths = question.details.get("toolCallId"), question.details.get("paths")
         if not isinstance(call, str) or question.action != "write" or not question.behind:
             return
@@ -225,7 +229,7 @@ class Evidence:
             self.observe(session, {"sessionUpdate": "tool_call_update", **told})
 
     def command_started(self, session: Session, terminal: str) -> None:
-        """A command of its in a terminal of ours."""
+        """A command of the session starts in a terminal of ours."""
         if session.id in self._acts:
             self._act(session, _TERMINAL + terminal, file_time(), "execute")
 
@@ -253,9 +257,12 @@ class Evidence:
     def whose(
         self, uri: DocumentUri, path: str, since: int, until: int, made: str | None = None
     ) -> tuple[Session, str | None] | None:
-        """Whose a change of this file (canonical path) is that was made between these times (see acts.py), and the tool call: of the
-        session of which an act ran then, if no other's can have made it: one that names the file, or works in a nearer folder, before
-        one that does not. `made`: what the file said after it (compared form). A call that says it began with that has not made it."""
+        """Who changed this file (canonical path) between these times (acts.py): the session, and its tool call (None: a
+        command in a terminal of ours). None if no session's act can have made the change, or acts of several sessions.
+
+        A session whose acts name the file takes precedence, then one that works in a nearer folder. `made`: what the
+        file said after the change (compared form); a call that says it began with that text did not make it.
+        """
         found: list[tuple[tuple[bool, int], Session, str]] = []
         for session in self._may_act():
             call = self._acts[session.id].at(uri, since, until, made)
@@ -270,8 +277,9 @@ class Evidence:
         return session, None if call.startswith(_TERMINAL) else call
 
     def explained(self, uri: DocumentUri, before: str | None, after: str) -> tuple[Session, str, str] | None:
-        """The session of which tool calls say that they made a text of `before` (both in the compared form), that text, and the call.
-        `after`: what the file says now; the rest of the way there is somebody else's."""
+        """The session whose tool calls say what they made of `before`, the text that they made, and the call. `after`:
+        what the file says now; the change from the returned text to it is somebody else's. Texts are in the compared
+        form. None if no session's calls explain it, or those of several."""
         told = [
             (session, *found)
             for session in self._may_act()
@@ -283,22 +291,24 @@ class Evidence:
         return session, text, call
 
     def made_from(self, session: Session, uri: DocumentUri, after: str) -> str | None:
-        """From what text its calls say they made `after`, the whole file (both in the compared form); None: they do not say."""
+        """The text from which the session's calls say they made `after`, the whole file (both in the compared form);
+        None: they do not say."""
         acts = self._acts.get(session.id)
         return None if acts is None else acts.made_from(uri, after)
 
     def is_acting(self) -> bool:
-        """Whether a change now might be anybody's of whom something is known."""
+        """Whether some session has acted, so that a change may be an agent's."""
         return any(self.has_acted(session) for session in self._may_act())
 
     def may_be_under_way(self, uri: DocumentUri) -> bool:
-        """Whether an act runs that may be changing this file now."""
+        """Whether an act is running that may be changing this file now."""
         now = file_time()
         running = [session for session in self._may_act() if session.id not in self._answered]
         return any(self._acts[session.id].at(uri, now, now) is not None for session in running)
 
     def during(self, path: str) -> Session | None:
-        """In whose turn something happens to this file that is not known to be anybody's: the nearest of those that do anything."""
+        """The session in whose turn a change of this file without a known author belongs: the nearest one that has
+        acted and whose turn is running."""
         acting = [s for s in self._may_act() if s.running and self.has_acted(s) and s.roots.match(path)]
         return max(acting, key=lambda session: reach(session, path), default=None)
 
@@ -306,7 +316,7 @@ class Evidence:
         return [session for session in self.active() if session.id not in self._waiting]
 
     def found(self, session: Session, uri: DocumentUri, file: Named) -> None:
-        """A file has changed in this turn that no tool call named. It is looked at from now on."""
+        """A file that no tool call named has changed in this turn. It is looked at from now on."""
         named = self._named.get(session.id)
         if named is not None and uri not in named:
             self._keep(session, named, uri, file)
@@ -320,8 +330,8 @@ class Evidence:
         return None if named is None else named.get(uri)
 
     def _looks_around(self, session: Session) -> None:
-        """A call is about to read or write files that it need not name. What others put on the disk of the open ones before it, nobody may
-        find there any more after it; agents may have read it."""
+        """A call is about to read or write files that it need not name. After it, the texts that others put into the
+        files of open documents before it may be gone, and agents may have read them. So they are noted now."""
         for tracked in self._state.documents:
             path, uri = to_path(tracked.document.uri), tracked.document.uri
             if path is None or tracked.stat is None or not tracked.observed.is_set():
@@ -334,8 +344,9 @@ class Evidence:
             self._noted.clear()
 
     def _reads(self, session: Session, path: str) -> DocumentUri | None:
-        """A call that reads a file, behind us perhaps: what is on the disk now is what a later write may be based on. → the file, if it is
-        there and is no secret."""
+        """A call reads a file, perhaps without us. Notes the disk's text, because a later write may be based on it.
+        Returns the file's URI; None if the file cannot be resolved or does not exist, is too large, or too much was
+        read at this moment."""
         if "\0" in path:
             return None
         state = self._state
@@ -346,7 +357,7 @@ class Evidence:
             if isinstance(place.on_disk, Missing) or place.on_disk.size > MAX_TEXT:
                 return None
             stat = place.on_disk.stat
-            if self._seen.get(place.uri) != stat:  # by whatever spelling, and in however many messages
+            if self._seen.get(place.uri) != stat:  # read once, however often it is named
                 decoded = self._looking.look(place.on_disk)
                 if decoded is None:
                     return None
@@ -378,11 +389,12 @@ class Evidence:
         diffs: list[tuple[str, str | None, str]],
         looked_at: set[DocumentUri],
     ) -> DocumentUri | None:
-        """The file's name, unless it was named in this update already (`looked_at`: one file has many spellings)."""
+        """Notes a file that a call names, and returns its URI. None if it cannot be resolved, or if this update named
+        it already. `looked_at`: the files that it named so far; one file has many spellings."""
         if "\0" in path:
             return None
         state = self._state
-        full = os.path.join(session.cwd, path)  # relative diff paths (qwen)
+        full = os.path.join(session.cwd, path)  # qwen sends relative paths in diffs
         place = locate(state.storage, state.documents, session.roots, full, "read")
         if isinstance(place, Refusal):
             return None
@@ -396,7 +408,7 @@ class Evidence:
                 named.move_to_end(place.uri)
                 return place.uri
             pre_image = self._look(place, call)
-            if place.tracked is None:  # of open documents the saved text is known
+            if place.tracked is None:  # the saved text of open documents is known
                 self._believe(pre_image, [d for d in diffs if d[0] == path])
                 if pre_image.text is not None:
                     state.documents.disk.seen(place.uri, normal(pre_image.text))
@@ -404,8 +416,8 @@ class Evidence:
             return place.uri
 
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
-        """A diff whose old text is all of the buffer shows that the agent's program knows it, whoever gave it that; of a file that is
-        not open the disk's text counts anyway. A part of the text proves nothing of the rest."""
+        """A diff whose old text is the whole buffer shows that the agent's program knows that text, whoever gave it. A
+        part of the text proves nothing about the rest. Not needed for a file that is not open: its text on the disk always counts."""
         if place.tracked is None or place.tracked.document.desynchronised is not None:
             return
         text = place.tracked.document.snapshot()
@@ -427,7 +439,7 @@ class Evidence:
         return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom, changed=changed)
 
     def _believe(self, pre_image: Named, diffs: list[tuple[str, str | None, str]]) -> None:
-        """The call may be over already: then its diff tells what the text before was."""
+        """The call may already be over. If so, its diff tells the text before it."""
         now = pre_image.text
         if now is None or len(diffs) != 1:
             return
@@ -451,7 +463,8 @@ class Evidence:
         self.had_read.forget(session_id)
 
     def _only_reads(self, session_id: str, call: str, kind: object, *, over: bool) -> bool:
-        """By its kind, which later updates need not repeat. One that is forgotten counts as one that may have changed something."""
+        """Whether the call only reads, by its kind, which later updates need not repeat. A call that is forgotten
+        counts as one that may have changed something."""
         reading = self._reading.setdefault(session_id, OrderedDict())
         if isinstance(kind, str):
             is_new = call not in reading
@@ -467,15 +480,15 @@ class Evidence:
 
 
 def _is_all_of(text: Text, told: str) -> bool:
-    """Whether what was told is this text. Line ends of another kind are only seen through where both are small: that takes as long as
-    the agent likes to make them."""
+    """Whether `told` is the whole `text`. Different line ends are ignored only for small texts: the comparison takes as
+    long as the agent makes the texts."""
     if text.says(told):
         return True
     return len(text) + len(told) <= MAX_FOLDED and normal(told) == normal(str(text))
 
 
 def reach(session: Session, path: str) -> int:
-    """How near the session's own folder is to the file; 0: the file is not in it."""
+    """How near the session's own folder is to the file: a larger number is nearer; 0: the file is not in it."""
     folder = session.roots.roots[0].path
     return len(folder) if path.startswith(os.path.join(folder, "")) else 0
 

@@ -1,4 +1,4 @@
-"""FromDisk: brings what was written on the disk into an open document, beside the user's unsaved changes."""
+"""FromDisk: brings what was written on the disk into an open document, and keeps the user's unsaved changes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
 MAX_REFUSALS = 3
-"""How often an editor refuses to take one text of the disk, with nothing typed meanwhile, until the user is asked to decide."""
+"""How often the editor may refuse one text of the disk, with nothing typed meanwhile, before the user is asked to decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenOver:
-    """The disk said `saved`, and somebody who had read `had_read` wrote it; both in the compared form. What is new in `saved` stays."""
+    """The disk said `saved`, and its next writer had read only `had_read`. Both are in the compared form. What is new
+    in `saved` must stay."""
 
     had_read: str
     saved: str
 
 
 class FromDisk:
-    """The editor's own reload first, then ours by its extension, then a merge sent as an edit."""
+    """Tries the editor's own reload first, then a reload by our extension, then a merge that is sent as an edit."""
 
     def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:
         self._editor = editor
@@ -50,8 +51,12 @@ class FromDisk:
         written_over: WrittenOver | None = None,
         about_to: Callable[[], None] = lambda: None,
     ) -> bool:
-        """`reload_seconds`: how long the editor has to take it by itself; whether it did. `written_over`: what that then leaves out, and comes back.
-        `about_to`: called before it is asked to take it."""
+        """Brings the document and its file together. Returns whether the editor took the disk's text by itself.
+
+        `before`: the text from which the change on the disk is measured (compared form); None: not known.
+        `reload_seconds`: how long the editor has for its own reload. `written_over`: what the disk's text lacks then,
+        and what is put back. `about_to`: called before the editor is asked to take the text.
+        """
         tracked.apart = False
         if on_disk.text is None:
             return False
@@ -60,7 +65,7 @@ class FromDisk:
             await self.gives_back(tracked, written_over, on_disk.text)
             return True
         if before is None:
-            return False  # never known to be equal: the buffer is the user's
+            return False  # the two were never known to be equal: the buffer is the user's
         about_to()
         now = Normal(str(tracked.document.snapshot()))
         if now.text == before:
@@ -73,7 +78,7 @@ class FromDisk:
                     lines = [hunk.start_line for hunk in found.hunks]
                     keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                     return False
-                case Conflict():  # with a text that is gone: the disk says something newer, which the editor may have already
+                case Conflict():  # with an outdated text: the disk says something newer, which the editor may already have
                     tracked.not_yet(before)
                     return False
         raw = now.changes_in_raw(changes)
@@ -93,12 +98,13 @@ class FromDisk:
         return False
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
-        """The editor has taken `disk` (compared form) from there, which lacks what was written over."""
+        """Puts back what `written_over` holds, after the editor took `disk` (compared form), which lacks it."""
         if written_over is not None and not tracked.closed:
             await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
 
     async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
-        """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""
+        """Has the editor take the disk's text, so that the document then says what `raw` (changes of the mirror) leads
+        to. Returns whether it does."""
         if on_disk.text is None or not self._files.is_unmoved(tracked, now, on_disk):
             return False
         capabilities = self._editor.capabilities
@@ -116,7 +122,7 @@ class FromDisk:
         if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
             return False
         sent = await self._sender.send(tracked, raw, "Changed on disk")
-        # Who saves over what somebody put there wants their own text, be the change already on its way.
+        # If the user saved over the disk's text, they want their own, even if the change was already on its way.
         outdated = sent.watch.saved_over and not tracked.is_on_disk(Text.of(on_disk.text))
         if sent.flight.phase is Phase.DISPLACED or (sent.landed and outdated):
             what = "what was changed on the disk"
@@ -128,7 +134,7 @@ class FromDisk:
         return True
 
     async def _reloaded(self, tracked: Tracked, text: str, seconds: float) -> bool:
-        """Whether the editor takes the disk's text by itself, given that long."""
+        """Whether the editor takes the disk's text by itself within that time."""
         if tracked.says(text):
             tracked.edited = tracked.user_dirty = False
             return True
