@@ -1,8 +1,8 @@
-"""FileReviews: changes of whole files that are under review beside the hunks in texts: files that came, went or moved, that are not text,
-their modes, and symbolic links.
+"""FileReviews: the review of whole files, beside the hunks in texts: files that were created, removed or moved, files
+that are not text, file modes, and symbolic links.
 
-Each is a row of its own, is kept and rejected like a hunk, and outlives editor and sidecar in the journal. A row lasts as long as the disk
-shows what it says: what somebody put back or changed since is no longer the agent's to take back.
+Each change is a row of its own. It is kept and rejected like a hunk, and outlives editor and sidecar in the journal. A
+row lasts as long as the disk shows its state: what somebody has put back or changed since is no longer the agent's change.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 _MOST = 64 * 1024 * 1024
-"""Bytes of a file that are compared."""
+"""Bytes up to which a file's content is compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """`before` and `after`: what was and is under the path; None: nothing."""
+    """One row. `before` and `after`: what was under the path, and what is there now; None: nothing."""
 
     id: int
     path: str
@@ -49,9 +49,9 @@ class FileChange:
     after: FileState | None
     author: Author
     moved_from: str = ""
-    """Where the file was, when it was renamed; `before` is None then."""
+    """The file's old path, if it was renamed; `before` is None then."""
     removal: str = ""
-    """The journal's id of its going from there."""
+    """The journal's id of its removal from the old path."""
 
     @property
     def uri(self) -> DocumentUri:
@@ -71,17 +71,17 @@ class FileChange:
 
     @property
     def is_made_empty(self) -> bool:
-        """What is in the file by now is hunks."""
+        """The file was created empty. What it contains by now is hunks."""
         return self.kind == "created" and self.leaves_nothing
 
     @property
     def old_text(self) -> str | None:
-        """The text that was under the path; None: there was nothing, or no text. Raw."""
+        """The text that was under the path (raw); None: there was nothing, or no text."""
         return text_of(self.before)
 
     @property
     def new_text(self) -> str | None:
-        """The same of what is there now."""
+        """The text that is there now (raw); None as in `old_text`."""
         return text_of(self.after)
 
     @property
@@ -100,7 +100,7 @@ class FileChange:
 
 
 class FileReviews:
-    """Of one workspace."""
+    """One per workspace."""
 
     def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
         self._state = state
@@ -110,7 +110,7 @@ class FileReviews:
         self.was_put_back: Callable[[str, FileState | None, Stat | None], None] = lambda path, state, stat: (
             None
         )
-        """Told what is under a path again (None: nothing), and of a file its stat."""
+        """Called with what is under a path again (None: nothing), and a file's stat."""
         self._changes: dict[int, FileChange] = {}
         self._next_id = 1
         self._now: dict[str, FileState | None] = {}
@@ -119,26 +119,26 @@ class FileReviews:
         self._to_tell: dict[DocumentUri, None] = {}
         self._telling = 0
         self._told = anyio.Event()
-        """Where rows came or went."""
+        """Set when the journal has rows that came or went."""
         self._entered: list[FileChange] = []
-        """Rows that the journal does not keep yet."""
+        """Rows that the journal does not have yet."""
         self._dropped: list[str] = []
-        """Rows that the journal still keeps."""
+        """Names, in the journal, of dropped rows that it still has."""
 
     def __iter__(self) -> Iterator[FileChange]:
         return iter(list(self._changes.values()))
 
-    # What is found while turns run
+    # While turns run
 
     def says(self, path: str, state: FileState | None) -> bool:
-        """Whether that was found there before."""
+        """Whether this state was found there before."""
         return path in self._now and self._now[path] == state
 
     def is_now(self, path: str, state: FileState | None) -> None:
         self._now[path] = state
 
     def says_mode(self, path: str, mode: int) -> bool:
-        """Whether that mode was found there before."""
+        """Whether this mode was found there before."""
         state = self._now.get(path)
         return state is not None and state.mode == mode
 
@@ -146,11 +146,13 @@ class FileReviews:
         return self._now.get(path)
 
     def came(self, path: str, session: Session | None = None) -> FileChange | None:
-        """There is a text under the path: its changes are hunks from now on. The row that ended in none (the file was removed, or emptied whole)
-        goes, and is returned: the hunks begin with what was there before it. `session`: whose turn put the text there; a file that somebody else had
-        made, empty, stays theirs."""
+        """There is a text under the path: from now on its changes are hunks. Drops and returns the row that ended in no
+        text (the file was removed, or emptied as a whole). The hunks begin with what was there before that row.
+
+        `session`: whose turn put the text there. The row of an empty file that another session or turn had made stays.
+        """
         for renamed in [c for c in self if c.moved_from == path]:
-            self._drop(renamed)  # there are two files now: one that is new, and one that is back
+            self._drop(renamed)  # there are two files now: a new one, and one that is back
             if renamed.new_text is not None:
                 self._state.back_under(from_path(path), renamed.uri, renamed.new_text)
             self.enter(renamed.path, None, renamed.after, renamed.author)
@@ -167,7 +169,7 @@ class FileReviews:
         return gone
 
     def began_as(self, path: str) -> FileState | None:
-        """What the changes of a file begin with that came in this turn where an agent had removed one."""
+        """What the changes of a file begin with, if it came in this turn where an agent had removed a file."""
         return self._began_as.get(path)
 
     def holds_bytes(self, path: str) -> bool:
@@ -175,16 +177,17 @@ class FileReviews:
         return any(c.path == path and c.after is None and not c.begins_with_text for c in self)
 
     def removal(self, path: str) -> FileChange | None:
-        """The row that says that the file was removed."""
+        """The row of the file's removal."""
         return next((c for c in self if c.path == path and c.after is None), None)
 
     def was_removed(self, path: str) -> bool:
-        """Whether it is under review that an agent removed the file, or moved it."""
+        """Whether an agent's removal of the file, or its move to another path, is under review."""
         gone = (c for c in self if c.moved_from == path or (c.path == path and c.after is None))
         return any(not change.author.unknown for change in gone)
 
     def is_back(self, path: str, now: FileState) -> bool:
-        """Whether the file is as an agent had removed it, or moved it, which is under review: nothing is left of that, whoever brought it back."""
+        """Whether the file is again as it was when an agent removed or moved it, and that is under review. Nothing is
+        left of that change then, whoever brought the file back."""
         return any(
             (c.path == path and c.after is None and c.before == now)
             or (c.moved_from == path and c.after == now)
@@ -204,7 +207,7 @@ class FileReviews:
         moved_from: str = "",
         removal: str = "",
     ) -> None:
-        """Puts a change under review. One on top of the same turn's is one with it."""
+        """Puts a change under review. It is combined with an earlier change of the same path in the same turn."""
         self._now[path] = after
         for known in self:
             if (
@@ -226,8 +229,9 @@ class FileReviews:
         self._moved(change)
 
     async def removed_again(self, path: str, undone: Sequence[str]) -> None:
-        """The file is gone. Where the command line has taken back that it was made anew, an agent's removal before that is all there is of it, and is under
-        review again; so it is of the other files of these writes (the journal's ids), which it has taken back."""
+        """The file is gone. The command line may have taken back that it was created anew. Then an agent's earlier
+        removal is all that is left, and is under review again. So are the earlier removals of the other files of the
+        writes `undone` (ids in the journal), which the command line took back."""
         paths = [path] if await self._journal.put_back(path, None) else []
         paths += await self._journal.paths(undone) if undone else ()
         if paths:
@@ -238,12 +242,12 @@ class FileReviews:
                 continue
             entry, before = found
             if less_gone(before, await self._journal.gone_before(entry.id), gone) is None:
-                continue  # what it removed is taken back, too
+                continue  # what it removed was taken back, too
             await self._remember(gone, before)
             self.enter(gone, before, None, author_of(entry, created=False))
 
     async def _remember(self, path: str, before: FileState) -> None:
-        """What agents had changed in a text that is gone with its file comes back with it, and is under review then."""
+        """Keeps what agents changed in a text that is gone with its file. If the file comes back, it is under review again."""
         uri, text = from_path(path), text_of(before)
         known = self._state.ledgers.get(uri)
         if text is None or (known is not None and (known.is_gone or known.ledger.hunks)):
@@ -253,8 +257,8 @@ class FileReviews:
             self._state.ledgers.restore(uri, text, hunks).gone()
 
     async def look_at_old_names(self) -> None:
-        """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes
-        of the other one."""
+        """If somebody brought a renamed file back under its old name, it exists twice. From then on, the new file
+        counts as a copy that the agent made, whatever becomes of the old one."""
         newest = {change.path: change.id for change in self}
         renamed = [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
         for change in await anyio.to_thread.run_sync(
@@ -271,8 +275,12 @@ class FileReviews:
     # Review
 
     async def look(self) -> None:
-        """Drops the rows that the command line has taken back, and those that the disk does not show any more: each is measured by what would be there if
-        all later ones were put back. While an agent works, what the disk shows may be its doing, and is recorded as such: nothing is dropped for it."""
+        """Drops the rows that the command line took back, and the rows that the disk does not show any more. A row is
+        compared with what would be there if all later rows were put back.
+
+        While an agent works, what the disk shows may be its doing, and is recorded as such. So nothing is dropped
+        because of the disk then.
+        """
         await self.look_at_old_names()
         await self._less_undone()
         if self._is_acting():
@@ -298,7 +306,7 @@ class FileReviews:
         return any(session.running for session in self._state.sessions)
 
     def _is_filled(self, path: str, now: FileState | Refusal | None) -> bool:
-        """Whether all that is in the file, `now`, is under review, and somebody's."""
+        """Whether everything in the file, which is `now`, is under review and has a known author."""
         reviewed = self._state.ledgers.get(from_path(path))
         text = text_of(now) if isinstance(now, FileState) else None
         if reviewed is None or text is None:
@@ -317,7 +325,8 @@ class FileReviews:
                 await self._drop_beneath(change)
 
     async def goes_on(self, change: FileChange, text: str) -> None:
-        """What agents had changed in the file before it was made here, as a copy of another, was taken back, so that it says `text` (raw) now."""
+        """In a file that an agent made as a copy of another, earlier changes by agents were taken back, so that it now
+        says `text` (raw). The row takes that over."""
         now = await self.found(change.path)
         followed = None if not isinstance(now, FileState) else replace(change, after=now)
         if followed is not None and change.id in self._changes and followed.new_text == text:
@@ -328,8 +337,8 @@ class FileReviews:
         self._drop(change)
 
     async def as_it_is_put_back(self, change: FileChange) -> FileChange:
-        """With what is and what will be there, as the journal is to say it: a file that was moved, or of which the mode changed, keeps whatever it holds
-        by now; one that was made empty, and is so again, has whatever mode."""
+        """The row with the states right before and after it is put back, for the journal. A moved file and a file whose
+        mode changed keep their current content. A file that was created empty, and is empty again, may have any mode."""
         if not (change.moved_from or change.kind == "mode" or change.is_made_empty):
             return await self._without_gone(change)
         now = await self.found(change.path)
@@ -339,13 +348,16 @@ class FileReviews:
         return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
 
     async def put_back(self, change: FileChange, syncs: FolderSyncs) -> str:
-        """Puts back what was there; `change` is as `as_it_is_put_back` gave it. In words, why not; "" when it is done: that outlasts a crash only after
-        `syncs`, and is to be told to `rejected` after that."""
+        """Puts back what was there before. `change`: as `as_it_is_put_back` returned it. Returns why that failed, in
+        words; empty if it is done.
+
+        It outlasts a crash only after `syncs`. Call `rejected` after that.
+        """
         if change.moved_from:
             why = await self._move_back(change, syncs)
         elif change.kind == "mode":
             why = await self._put_mode(change, syncs)
-        elif change.before == change.after:  # it was a change of what is taken back by now
+        elif change.before == change.after:  # what it changed is taken back by now
             why = ""
         else:
             why = await self._put(change.path, change.after, change.before, syncs)
@@ -360,11 +372,11 @@ class FileReviews:
         return why
 
     def rejected(self, change: FileChange) -> None:
-        """It was put back, and that outlasts a crash."""
+        """The change was put back, and that outlasts a crash."""
         self._drop(change)
 
     async def _without_gone(self, change: FileChange) -> FileChange:
-        """What was taken back in the file while it was gone does not come back with it."""
+        """The row without what was taken back in the file while it was gone: that must not come back with the file."""
         if change.before is None or change.after is not None:
             return change
         gone = await self._journal.gone_before(change.author.write)
@@ -380,8 +392,9 @@ class FileReviews:
         return await self._put(change.path, now, None, syncs)
 
     async def _is_back(self, change: FileChange, now: FileState) -> bool:
-        """Whether a renamed file is under its old name, too: as it is `now`, or, where nobody changed it since, with half of its text (it was
-        brought back and then changed), or as it was before an agent changed it."""
+        """Whether a renamed file exists under its old name, too. It may be as it is `now`. If nobody changed it since
+        the rename, it may also have half of its text (it was brought back and then changed), or be as it was before an
+        agent changed it."""
         there = await self.found(change.moved_from)
         if not isinstance(there, FileState):
             return False
@@ -393,7 +406,7 @@ class FileReviews:
         return await self._journal.held(change.moved_from, normal(theirs))
 
     async def _put_mode(self, change: FileChange, syncs: FolderSyncs) -> str:
-        """Whatever the file holds by now."""
+        """Puts back the mode. The file keeps its content."""
         now = await self.found(change.path)
         if not isinstance(now, FileState) or change.before is None:
             return "the file is gone"
@@ -409,7 +422,7 @@ class FileReviews:
         return ""
 
     async def found(self, path: str) -> FileState | Refusal | None:
-        """What is under the path now."""
+        """What is under the path now; None: nothing."""
         return await anyio.to_thread.run_sync(_found, path)
 
     def _drop(self, change: FileChange) -> None:
@@ -418,7 +431,8 @@ class FileReviews:
             self._moved(change)
 
     async def _drop_beneath(self, change: FileChange) -> None:
-        """The row that is on top of it, because somebody had put that right, begins with what was there before it, if that is anything else."""
+        """Drops a row. A later row of the same path that begins with this row's result then begins with what was there
+        before this row. If it ends with that, it is dropped, too."""
         self._drop(change)
         above = next((c for c in self if c.path == change.path and c.id > change.id), None)
         if above is None or above.moved_from or above.before != change.after:
@@ -430,14 +444,14 @@ class FileReviews:
         await self._store(followed)
 
     def _moved(self, change: FileChange) -> None:
-        """Rows that come and go in one moment are told and forgotten together."""
+        """Reports rows that come and go at the same moment together."""
         if not self._to_tell:
             self._telling += 1
             self._tasks.start_soon(self._tell_soon)
         self._to_tell[change.uri] = None
 
     async def stored(self) -> None:
-        """Until the journal has every row that came or went."""
+        """Waits until the journal has every row that came, and has forgotten every row that went."""
         while self._telling:
             await self._told.wait()
 
@@ -455,14 +469,14 @@ class FileReviews:
         dropped, self._dropped = self._dropped, []
         if moved:
             self._editor.changes_moved(list(moved))
-        for change in entered:  # before those that they replace are forgotten: whatever ends the sidecar in between, one of both is there
+        for change in entered:  # before the rows that they replace are forgotten: if the sidecar ends in between, one of both is there
             await self._store(self._changes.get(change.id, change))
         forgotten = {name for name in dropped if not self._is_listed(name)}
         if forgotten:
             await self._journal.forget_ledger(*forgotten)
 
     def _is_listed(self, name: str) -> bool:
-        """`name`: as of `_name`."""
+        """Whether the row with this name in the journal (`_name`) exists."""
         number = name.removeprefix(KEPT).partition(":")[0]
         change = self._changes.get(int(number)) if number.isdecimal() else None
         return change is not None and _name(change) == name
@@ -477,14 +491,14 @@ class FileReviews:
             await self._journal.save_ledger(_name(change), *to_kept(kept))
 
     async def restore(self, folders: Sequence[str]) -> None:
-        """The rows of an earlier process, of files beneath `folders`, are under review again."""
+        """Puts the rows of an earlier process under review again, for files beneath `folders`."""
         found: list[tuple[str, KeptFile]] = []
         for name in await self._journal.ledger_uris():
             kept = await self._journal.load_ledger(name) if name.startswith(KEPT) else None
             row = None if kept is None else from_kept(*kept)
             if row is not None and any(row.path.startswith(os.path.join(f, "")) for f in folders):
                 found.append((name, row))
-        for name, row in sorted(found, key=lambda one: one[1].author.write):  # as they were made
+        for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
             self._dropped.append(name)
             self.enter(row.path, row.before, row.after, row.author, row.moved_from, row.removal)
         await self._tell()
@@ -492,12 +506,12 @@ class FileReviews:
 
 
 def _name(change: FileChange) -> str:
-    """Under which the journal keeps it."""
+    """The row's name in the journal."""
     return f"{KEPT}{change.id}:{change.uri}"
 
 
 def _has_half_of(text: str, wanted: str) -> bool:
-    """As git tells what was renamed by default."""
+    """Whether `text` still has at least half of `wanted`, which is how git recognises renames by default."""
     old, new = normal(wanted), normal(text)
     changed = sum(hunk.old_end - hunk.old_start for hunk in line_hunks(old, new))
     return 2 * (len(old) - changed) >= len(old) > 0
@@ -508,7 +522,7 @@ def _number(change: FileChange) -> int:
 
 
 def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
-    if change.moved_from:  # whatever was changed in it since
+    if change.moved_from:  # its content may have changed since
         return isinstance(now, FileState)
     if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
         return not now.is_link and now.mode == change.after.mode
@@ -516,7 +530,7 @@ def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
 
 
 def row(change: FileChange, uri: str) -> Json:
-    """As `changes` lists it."""
+    """The row in the form in which `changes` lists it."""
     file: dict[str, object] = {"kind": change.kind}
     if change.moved_from:
         file["from"] = from_path(change.moved_from)
@@ -553,7 +567,7 @@ def _found(path: str) -> FileState | Refusal | None:
 
 
 def _folder(path: str) -> str:
-    """The nearest folder above `path` that is there."""
+    """The nearest folder above `path` that exists."""
     folder = os.path.dirname(path)
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)

@@ -1,6 +1,7 @@
-"""FoundFiles: finds files that changed in a turn without notice, with what they were when it began (turn_starts.py).
+"""FoundFiles: finds files that changed in a turn unnoticed, with their contents from when the turn began
+(turn_starts.py).
 
-They are entered as their author's work like any other change (behind.py). A message names those that cannot be taken back.
+They are entered as their author's work like any other change (behind.py). A message names the files that cannot be taken back.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from sidecar.workspace.state.state import State
 log = logging.getLogger(__name__)
 
 AT_ONCE = 64
-"""Files that are looked at at the same time: nearly all of that is waiting for the journal, which takes many with one wait for the disk."""
+"""How many files are looked at at the same time. Most of the work is waiting for the journal, which takes many files
+with one wait for the disk."""
 _LISTED = 5
-"""How many files a message names; the rest are counted."""
+"""How many files a message names. The rest are counted."""
 
 
 class FoundFiles:
-    """Of all sessions of one workspace."""
+    """One per workspace, for all its sessions."""
 
     def __init__(
         self, state: State, behind: Behind, evidence: Evidence, starts: TurnStarts, tasks: Background
@@ -45,17 +47,17 @@ class FoundFiles:
         self._starts = starts
         self._tasks = tasks
         self.noted: Callable[[Session], None] = lambda session: None
-        """Told when the files of a turn that began are known."""
+        """Called when the files of a turn that began are known."""
         self._told: set[str] = set()
-        """Folders that the user was told are not checked."""
+        """Folders of which the user was told that they are not checked."""
         self._waiting: dict[str, dict[str, None]] = {}
-        """By session: files that have changed and are still to be looked at."""
+        """By session: changed files that are still to be looked at."""
         self._unlooked: set[str] = set()
-        """Sessions of which nobody has looked yet at the end of the turn which files have changed."""
+        """Sessions whose changed files have not been searched for yet at the end of the turn."""
 
     async def note(self, session: Session) -> None:
-        """The session's turn is about to begin: its files are looked at. Returns when that is done, or when it will take long; it then goes on while
-        the agent works. What changes from now on may be the agent's."""
+        """The session's turn is about to begin: notes the state of its files. Returns when that is done or is known to
+        take long; it then goes on while the agent works. Changes from then on may be the agent's."""
         self._unlooked.add(session.id)
         self._starts.begin(session)
         self._tasks.start_soon(self._note, session)
@@ -81,22 +83,22 @@ class FoundFiles:
                 "is not listed and cannot be taken back.",
             )
         if self._evidence.has_acted(session):
-            self._evidence.first_act(session)  # it was before there was a turn in the journal
+            self._evidence.first_act(session)  # the agent acted before the journal had the turn
         self.noted(session)
 
     async def prepare(self, session: Session) -> None:
-        """The session is being opened."""
+        """The session is being opened: prepares the first look at its files."""
         try:
             await self._starts.prepare(session)
-        except Exception:  # its first turn tries again, and says so
+        except Exception:  # the first turn tries again, and reports a failure
             log.exception("the first look at the files of %s failed", session.agent)
 
     def folders(self, session: Session) -> dict[str, None]:
-        """The folders of its files; see TurnStarts."""
+        """The folders of the session's files; see `TurnStarts.folders`."""
         return self._starts.folders(session)
 
     async def saved(self, path: str, text: Text) -> None:
-        """The editor saved a file (of an open document with this text) while turns run."""
+        """The editor saved a file, whose open document has this text, while turns run."""
         for session in list(self._state.sessions):
             if not self._starts.has(session):
                 continue
@@ -111,7 +113,7 @@ class FoundFiles:
                 raw, stat = str(text), place.on_disk.stat
                 if like is not None and normal(like.text) == normal(raw):
                     raw = like.text
-                else:  # somebody wrote it since
+                else:  # somebody has written the file since
                     stat = stat.at_no_time()
                 data = self._state.storage.encode(raw, like, path)
                 if not isinstance(data, Refusal):
@@ -127,7 +129,7 @@ class FoundFiles:
         self._unlooked.discard(session.id)
 
     async def look(self, session: Session, *, last: bool = True) -> None:
-        """What changed in the session's turn so far; `last`: it is about to end."""
+        """Finds and records what changed in the session's turn so far. `last`: the turn is about to end."""
         if not self._evidence.has_acted(session):
             return
         if last:
@@ -162,7 +164,8 @@ class FoundFiles:
             self._tell(session, left)
 
     def cut_short(self, session: Session) -> None:
-        """There was no time to look at everything when its turn ended: that is told, file by file as far as they are known."""
+        """There was no time to look at everything when the turn ended. Tells the user so, with the names of the files
+        as far as they are known."""
         if session.id in self._unlooked and self._evidence.has_acted(session):
             self._behind.tell(
                 "warning",
@@ -175,7 +178,7 @@ class FoundFiles:
         self._tell(session, left)
 
     def _tell_unseen(self, session: Session) -> None:
-        """Once a folder."""
+        """Tells the user of folders that are not checked, once for each folder."""
         unseen = [folder for folder in self._starts.unseen(session) if folder not in self._told]
         if unseen:
             self._told.update(unseen)
@@ -197,7 +200,7 @@ class FoundFiles:
 
 
 def _newest_first(row: Changed) -> int:
-    """Where there is no time for all of them, what changed last is what people and agents work on."""
+    """A sort key. If there is no time for all files, those that changed last are what people and agents work on."""
     return 0 if row.stat is None else -changed_at(row.stat)
 
 

@@ -1,8 +1,9 @@
-"""Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole. What is changed in it afterwards is hunks
-of the new name, as in every other file; what was under review in it before is so there, and goes back with it.
+"""Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole. Later changes in
+it are hunks of the new name, as in any other file. What was under review in the file before the move stays under
+review, and goes back with it.
 
-It is the same file (by its inode) with the same bytes and mode as when the turn began, and both names' changes are the same session's. Everything
-else is a removed file and a new one.
+A rename is the same file (by its inode) with the same bytes and mode as when the turn began, if the same session made
+the changes of both names. Everything else is a removed file and a new one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 AT_ONCE = 64
-"""Renames that wait for the journal at the same time."""
+"""How many renames wait for the journal at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class _Pair:
 
 
 class Renames:
-    """Of one workspace."""
+    """One per workspace."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Renames:
         self._accounts = accounts
 
     async def rows(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters those of these changes that are renames. → the others."""
+        """Enters those of the changes that are renames. Returns the others."""
         entered: set[str] = set()
 
         async def enter(pair: _Pair) -> None:
@@ -136,7 +137,7 @@ class Renames:
         return True
 
     def _take_along(self, old: DocumentUri, new: DocumentUri, text: str | None) -> None:
-        """What earlier turns have under review in the file. `text`: what it says, raw."""
+        """Moves what earlier turns have under review in the file to its new name. `text`: what the file says (raw)."""
         self._state.renamed(old, new)
         reviewed = self._state.ledgers.get(new)
         if reviewed is not None and text is not None:

@@ -1,6 +1,6 @@
-"""TreeLooks: one look at a folder for all who want to know what is in it: those who ask before it begins share it.
+"""TreeLooks: one look at a folder, shared by all who ask for it before it begins.
 
-What a look found out, the next one knows; what did not change is shared with it.
+Each look builds on the results of the last one, and shares with it what did not change.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
 log = logging.getLogger(__name__)
 
 LARGE = 250
-"""Files of a folder from which on nobody waits for a look at it: one at fewer takes about a hundredth of a second of processor."""
+"""Files of a folder above which nobody waits for a look at it. A look at fewer takes about a hundredth of a second of processor time."""
 GATHER_SECONDS = 0.005
-"""How long a look waits for others who want it."""
+"""How long a look waits for others who ask for it."""
 GATHER_LARGE_SECONDS = 0.05
-"""The same for a large folder: nobody waits for it, and the prompt is to be on its way first."""
+"""The same for a large folder. Nobody waits for the look, and the prompt is to be sent first."""
 
 
 @dataclass(slots=True)
 class Found:
-    """In one folder."""
+    """What was found in one folder."""
 
     notes: list[TreeNote] = field(default_factory=list[TreeNote])
     unseen: list[str] = field(default_factory=list[str])
-    """Folders of trees that nobody looks into: too large, or too many."""
+    """Folders of trees that are not looked at: too large, or too many."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Those who asked before the look began."""
+    """Those who asked for a look before it began."""
 
     since: int
     touched: Touched = NOTHING
@@ -47,37 +47,40 @@ class _Batch:
     found: Found | None = None
 
     def tell_long(self) -> None:
-        """Each of them once."""
+        """Calls each waiting callback once."""
         waiting, self.long = self.long, []
         for tell in waiting:
             tell()
 
 
 class TreeLooks:
-    """Of all sessions of one workspace. The work is done in threads."""
+    """One per workspace, for all its sessions. The work is done in threads."""
 
     def __init__(self) -> None:
         self._next: dict[str, _Batch] = {}
-        """By folder: the look that has not begun."""
+        """By folder: the look that has not begun yet."""
         self._one_at_a_time: dict[str, anyio.Lock] = {}
         self._notes: dict[str, TreeNote] = {}
-        """By the folder of a tree: what was noted last."""
+        """By the folder of a tree: its last note."""
         self._large: set[str] = set()
         self._too_large: dict[str, list[str]] = {}
-        """Folders that were, or took git too long: once is enough. And the folders of the trees that were found in them."""
+        """Folders that had too many files, or took git too long, and are not tried again; each with the folders of the
+        trees that were found in it."""
         self.looks = 0
-        """How many there were."""
+        """The number of looks so far."""
 
     def knows(self, top: str) -> bool:
-        """Whether there was a look at this folder."""
+        """Whether this folder was looked at."""
         return top in self._notes or top in self._too_large
 
     def is_large(self, top: str) -> bool:
         return top in self._large
 
     async def look(self, top: str, since: int, touched: Touched, long: Callable[[], None]) -> Found:
-        """Looks at what is in a folder (canonical). `since`: when that was asked for, see acts.py.
-        `long` is called, in the loop, when it will take long."""
+        """Looks at what is in a folder (canonical).
+
+        `since`: when that was asked for (acts.py). `long`: called, in the loop, when the look is known to take long.
+        """
         batch = self._next.get(top)
         if batch is None:
             batch = self._next[top] = _Batch(since)
@@ -106,7 +109,7 @@ class TreeLooks:
     def now(
         self, top: str, since: int, touched: Touched = NOTHING, long: Callable[[], None] = lambda: None
     ) -> Found:
-        """As `look`, at once, by this thread."""
+        """As `look`, but at once and in the calling thread."""
         self.looks += 1
         found, left = Found(), Left()
 
@@ -145,5 +148,5 @@ class TreeLooks:
 
 
 def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
-    """To be called by a thread of this loop's."""
+    """A function that a thread started by this loop can call to run `tell` in the loop."""
     return lambda: anyio.from_thread.run_sync(tell)

@@ -1,7 +1,8 @@
-"""TreeNote: what the files of one repository, or of a folder without git, are at some moment, found out once for all turns that begin then.
+"""TreeNote: the state of all files of one repository, or of a folder without git, at some moment. It is found out once
+for all turns that begin then.
 
-Files are noted by their stat. The last commit holds the contents of those that are as in it, in its line ends or in Windows'; the contents of the
-others are kept, within bounds: first of the files that are open, then of those that changed last.
+Files are noted by their stat. The last commit holds the contents of files that are as in it, with its line ends or with
+CRLF. The contents of other files are kept, within bounds: open files first, then those that changed last.
 """
 
 from __future__ import annotations
@@ -29,24 +30,25 @@ T = TypeVar("T")
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of one file's contents."""
 MAX_TEXTS = 32 * 1024 * 1024
-"""Bytes of all contents kept for one turn, and again of those of files that agents made."""
+"""Bytes of all contents kept for one turn, and as much again for files that agents made."""
 MAX_KEPT = 2_000
-"""Files whose contents are kept for one turn, and again of those that agents made."""
+"""Files whose contents are kept for one turn, and as many again that agents made."""
 MAX_COMPARED = 64 * 1024 * 1024
-"""Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+"""Bytes read at one turn's start to compare files with the last commit. The result of a comparison is kept as long as
+the file's stat stays."""
 MAX_READ = 20_000
-"""Files that are read at one turn's start to be compared."""
+"""Files that are read for that at one turn's start."""
 MIN_INDEX = 100
-"""Files from which on git's index is asked for them: reading so many takes longer."""
+"""From this number of files on, git's index is asked about them: reading so many files takes longer."""
 MAX_WITH_FOLDERS = 5_000
-"""Files of a tree up to which it is noted which folders are in it, empty ones as well."""
+"""Files of a tree up to which its folders, including empty ones, are noted."""
 MAX_WATCHED = 4_096
-"""Folders of one tree that are told to whoever watches them: more is not watched."""
+"""Folders of one tree that are offered to the watcher. Further ones are not watched."""
 
 
 @dataclass(slots=True)
 class Room:
-    """For contents."""
+    """What may still be kept: bytes of contents, and their number."""
 
     texts: int = field(default_factory=lambda: MAX_TEXTS)
     kept: int = field(default_factory=lambda: MAX_KEPT)
@@ -54,7 +56,7 @@ class Room:
 
 @dataclass(slots=True)
 class Left:
-    """What one look may still read and keep, of all its trees together."""
+    """What one look may still read (bytes) and keep, in all its trees together."""
 
     compared: int = field(default_factory=lambda: MAX_COMPARED)
     room: Room = field(default_factory=Room)
@@ -62,11 +64,11 @@ class Left:
 
 
 class Touched(NamedTuple):
-    """Files (canonical paths) that somebody is known to work on, or to have made, when a look begins."""
+    """Files (canonical paths) that are known to be in work, or to be made by agents, when a look begins."""
 
     open: Collection[str] = ()
     made: Collection[str] = ()
-    """By agents, and nobody has reviewed that. There can be any number of them: they take no room from the user's."""
+    """Made by agents and not reviewed. Their number is unlimited, so they take no room from the user's files."""
 
 
 NOTHING = Touched()
@@ -76,39 +78,39 @@ class _Committed(NamedTuple):
     """What the commit has of the files that are not known to be as in it."""
 
     flags: dict[str, int]
-    """Of those of which that is known now."""
+    """By file: its flags, as far as they are known now."""
     blobs: dict[str, Blob]
-    """Of those that it has, and which are to be compared."""
+    """By file that the commit has and that is to be compared: its blob."""
     absent: set[str]
-    """Names that it has, and the folder does not."""
+    """Names that the commit has and the folder does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeNote:
-    """Names are relative to `folder`. It does not change: sessions share it."""
+    """The note. Names are relative to `folder`. It is immutable: sessions share it."""
 
     folder: str
     """Canonical."""
     commit: Commit | None
-    """The last one."""
+    """The last commit; None: there is none."""
     files: FileTable
     links: Mapping[str, str]
     kept: Mapping[str, bytes]
     """Contents of files that are not as in the commit."""
     absent: frozenset[str]
-    """Files of the commit that are not there."""
+    """Files of the commit that do not exist."""
     recent: Mapping[str, int]
-    """When those changed, or went, that did since the look was asked for; see acts.py."""
+    """Files that changed or went since the look was asked for, with when; see acts.py."""
     folders: frozenset[str] | None
-    """Names of the folders; None: too many to know."""
+    """Names of all folders; None: too many to know."""
     watched: Sequence[str]
-    """Folders (canonical) with files, shallow ones first."""
+    """Folders (canonical) that contain files, shallow ones first."""
     began: int
-    """See acts.py."""
+    """When the look began; see acts.py."""
 
     @property
     def commit_id(self) -> str:
-        """ "": there is none."""
+        """Empty if there is no commit."""
         return "" if self.commit is None else self.commit.id
 
     def flags(self, name: str) -> int:
@@ -117,7 +119,10 @@ class TreeNote:
 
 
 def take(tree: Tree, left: Left, before: TreeNote | None, since: int, touched: Touched = NOTHING) -> TreeNote:
-    """`before`: of an earlier look at the same tree. `since`: when the look was asked for; see acts.py. Blocks for the disk; any thread."""
+    """Notes the state of a tree. Blocks for the disk; any thread.
+
+    `before`: the note of an earlier look at the same tree. `since`: when the look was asked for (acts.py).
+    """
     commit = git_head.commit(tree.folder)
     began = file_time()
     there = listed(tree.folder, tree.names, since)
@@ -147,7 +152,7 @@ def take(tree: Tree, left: Left, before: TreeNote | None, since: int, touched: T
 
 
 class _Look:
-    """One that is under way. `files` is brought up to date."""
+    """A look that is under way. `files` is updated as it goes on."""
 
     def __init__(
         self,
@@ -163,16 +168,16 @@ class _Look:
         self._left = left
         self._before = before
         self._read: dict[str, bytes] = {}
-        """What was read to be compared, and is not as in the commit."""
+        """By name: contents that were read to be compared, and are not as in the commit."""
         self.files = files
         self.recent = recent
         self.kept: dict[str, bytes] = {}
         self.absent: set[str] = set()
         self.gone: list[str] = []
-        """Names of an earlier look that are no more."""
+        """Names of an earlier look that do not exist any more."""
 
     def compare(self) -> None:
-        """Finds out which files are as in the commit, and which of the commit's are not there."""
+        """Finds out which files are as in the commit, and which files of the commit do not exist."""
         before, changed = self._before, None
         if before is not None:
             self.gone = [name for name in before.files.differing(self.files) if name not in self.files]
@@ -201,7 +206,7 @@ class _Look:
         self.files = self.files.with_flags(flags)
 
     def _all(self, unsure: Sequence[str]) -> _Committed | None:
-        """From all that the commit and the index have, side by side; None: git fails."""
+        """Goes through all entries of the commit and of the index, side by side; None: git fails."""
         found = _Committed(dict.fromkeys(unsure, COMPARED), {}, set())
         converted = git_index.converted(self._folder, unsure)
         try:
@@ -229,7 +234,7 @@ class _Look:
         return found
 
     def _some(self, before: TreeNote, unsure: Sequence[str], changed: Sequence[str]) -> _Committed:
-        """From what an earlier look found out, and the commit's blobs of these names."""
+        """Uses the results of an earlier look, and the commit's blobs of the names that changed since."""
         unknown = {name for name in self.gone if not before.flags(name) & COMPARED}
         asked = dict.fromkeys([*unsure, *changed, *unknown])
         blobs = git_head.blobs(self._folder, self._commit, list(asked))
@@ -242,13 +247,13 @@ class _Look:
         return _Committed(flags, {name: blob for name, blob in blobs.items() if name in flags}, absent)
 
     def _may_be_same(self, name: str, blob: Blob) -> bool:
-        """As far as sizes say; files that are too large are read by nobody."""
+        """Whether the sizes allow the file to be as in the commit. Files that are too large are never read."""
         entry = self.files.get(name)
         size = MAX_TEXT + 1 if entry is None else entry.stat.size
         return size <= MAX_TEXT and line_ends.may_be_same(blob.size, size)
 
     def _compared(self, roots: Roots, name: str, blob: Blob) -> int:
-        """The flags of a file that the commit has, as far as there is room to compare it now."""
+        """The flags of a file that the commit has. The file is compared if there is still room for that."""
         entry = self.files.get(name)
         if entry is None:
             return 0
@@ -267,7 +272,7 @@ class _Look:
         return COMPARED | COMMITTED
 
     def keep(self, first: Container[str], made: Container[str]) -> None:
-        """Keeps the contents of those that are not as in the commit, while there is room."""
+        """Keeps the contents of files that are not as in the commit, while there is room."""
         names = list(self.files.unlike(lambda flags: flags & SAME))
         self._keep([name for name in names if name not in made], first, self._left.room)
         self._keep([name for name in names if name in made], first, self._left.room_for_made)
@@ -286,12 +291,13 @@ class _Look:
                 if data is None:
                     data = self._bytes(roots, name, entry.stat)
                 if data is not None:
-                    self.kept[sys.intern(name)] = data  # which other looks keep, too
+                    self.kept[sys.intern(name)] = data  # interned: other looks keep the name, too
                     left.texts -= len(data)
                     left.kept -= 1
 
     def _newest_first(self, names: Iterable[str], first: Container[str], most: int) -> list[str]:
-        """What changed last is what people and agents work on. Without those that are too large."""
+        """At most `most` names, without files that are too large: those in `first`, then those that changed last, which
+        is what people and agents work on."""
         entries = ((name, self.files.get(name)) for name in names)
         keys = (
             (name not in first, -changed_at(entry.stat), name)
@@ -317,7 +323,7 @@ def _is_clean(staged: git_index.Staged, stat: Stat, blob: Blob) -> bool:
 
 
 def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
-    """The file's bytes, if it still is what it was when its stat was taken."""
+    """The file's bytes, if its stat is still this one."""
     found = resolve(roots, path, access="read")
     if not isinstance(found, Resolved):
         return None
@@ -329,7 +335,8 @@ def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
 
 
 def _moved_along(files: FileTable, moved: Mapping[str, int], before: TreeNote | None) -> dict[str, int]:
-    """When files came that did not change, but their folder was moved there, and nobody knows that they were there before."""
+    """By name: when an unchanged file arrived because its folder was moved here. Only files that are in neither the
+    commit nor the earlier look: nobody knows that they were there before."""
     found: dict[str, int] = {}
     for name in files.unlike(lambda flags: flags & COMMITTED) if moved else ():
         folder = os.path.dirname(name)
@@ -341,7 +348,7 @@ def _moved_along(files: FileTable, moved: Mapping[str, int], before: TreeNote | 
 
 
 def _or_equal(found: T, before: T) -> T:
-    """What was there before, if that is equal: it is kept once."""
+    """`before` if the two are equal, so that the value is kept only once."""
     return before if before == found else found
 
 

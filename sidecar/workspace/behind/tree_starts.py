@@ -1,5 +1,5 @@
-"""TreeStart: what the files of one repository, or of a folder without git, were when a session's turn began: what was noted of them (tree_notes.py),
-and what the user has saved since.
+"""TreeStart: the state of all files of one repository, or of a folder without git, when a session's turn began. It
+consists of a note (tree_notes.py) and what the user has saved since.
 """
 
 from __future__ import annotations
@@ -26,47 +26,49 @@ class Before:
     """What was under a name when the turn began."""
 
     state: FileState | None
-    """None: there was nothing, or `why` it is not known."""
+    """None: there was nothing, or it is not known (`why`)."""
     stat: Stat | None = None
-    """Of the file; None: there was none, or a link."""
+    """A file's stat; None: there was no file, or a link."""
     why: str = ""
     asked: int = 0
-    """When the agent got its prompt, where the file changed after that and nobody had looked; see acts.py."""
+    """When the agent got its prompt (acts.py), if the file changed after that and before it was looked at; else 0."""
 
     @property
     def is_unseen(self) -> bool:
-        """Whether nobody looked in time: who else saw the file then may know."""
+        """Whether it was not looked at in time. Others who saw the file then may know what it said."""
         return self.asked > 0
 
 
 class Saved(NamedTuple):
-    """A file that the user saved while the turn runs, or what we put back under its name for them."""
+    """A file that the user saved while the turn runs, or what we put back under its name for the user."""
 
     stat: Stat | None
     """None: there is no file."""
     data: bytes
-    """What the file holds, or where the link leads."""
+    """The file's content, or the link's target."""
     mode: int
     put_back: Literal["", "file", "link", "none"] = ""
-    """What is there again; "": it was saved."""
+    """What was put back; empty: the user saved the file."""
 
 
 @dataclass(slots=True)
 class TreeStart:
-    """Names are relative to `folder`. Everything here but `name`, `has`, `stat`, `mode` and `is_late` blocks for the disk; any thread."""
+    """Names are relative to `folder`. Everything here except `name`, `has`, `stat`, `mode` and `is_late` blocks for the
+    disk; any thread."""
 
     note: TreeNote
     asked: int | None = None
-    """When the agent was given its prompt (see acts.py), where the look was not over by then; what changed between that and the look is not known."""
+    """When the agent was given its prompt (acts.py), if the look was not over by then. What changed between that and
+    the look is not known."""
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
     seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
-    """What files were when they were last asked for; only of those that changed."""
+    """By name of a file that changed: its stat when it was last asked for."""
     _held: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """What the last commit holds of those that were asked for: git is started once for many, not each time that somebody asks for one."""
+    """By name: contents from the last commit that were asked for. Git is started once for many files, and not for each request."""
     _room: int = MAX_TEXTS
-    """Bytes of these that may still be kept."""
+    """Bytes of such contents that may still be kept."""
     _wanted: dict[str, None] = field(default_factory=dict[str, None])
-    """Names that are asked for, and nobody has asked git for yet."""
+    """Names that are asked for, and that git has not been asked for yet."""
     _asking: Lock = field(default_factory=Lock)
 
     @property
@@ -75,7 +77,7 @@ class TreeStart:
 
     @property
     def same(self) -> set[str]:
-        """Names of files that are as in the last commit, but for their line ends perhaps."""
+        """Names of files that are as in the last commit, except perhaps for their line ends."""
         return set(self.note.files.unlike(lambda flags: not flags & SAME)) - self.saves.keys()
 
     @property
@@ -86,14 +88,14 @@ class TreeStart:
         return len(self.note.files)
 
     def names(self) -> Iterator[str]:
-        """Of all that is known of it, each once: files, links, and what changed or went too early."""
+        """All names that are known, each once: files, links, and those that changed or went before they could be noted."""
         yield from self.note.files
         for name in dict.fromkeys([*self.saves, *self.note.links, *self.late()]):
             if name not in self.note.files:
                 yield name
 
     def late(self) -> list[str]:
-        """Names of those of which nobody knows what they were when the turn began."""
+        """Names whose state at the turn's start is not known, because they changed or went before they could be noted."""
         return [name for name in self.note.recent if self.is_late(name)]
 
     def is_late(self, name: str) -> bool:
@@ -102,13 +104,16 @@ class TreeStart:
         )
 
     def saved(self, name: str, save: Saved) -> None:
-        """What is done to the file's text now begins from there. Its mode is what it was when the turn began, unless that was put back, too; else the one
-        of `save` is of a file that there was not."""
+        """Later changes of the file's text are measured from `save`.
+
+        The mode stays what it was when the turn began, unless it was put back, too. If there was no file then, the mode
+        of `save` counts.
+        """
         mode = None if save.put_back else self.mode(name)
         self.saves[name] = save if mode is None else save._replace(mode=mode)
 
     def name(self, path: str) -> str | None:
-        """Relative to the folder, when it is beneath it."""
+        """The path relative to the folder; None if it is not beneath it."""
         prefix = os.path.join(self.folder, "")
         return path[len(prefix) :] if path.startswith(prefix) else None
 
@@ -116,14 +121,14 @@ class TreeStart:
         return name in self.saves or name in self.note.files or name in self.note.links or self.is_late(name)
 
     def stat(self, name: str) -> Stat | None:
-        """Of a file."""
+        """A file's stat; None: there was no file."""
         if name in self.saves:
             return self.saves[name].stat
         entry = self.note.files.get(name)
         return None if entry is None else entry.stat
 
     def mode(self, name: str) -> int | None:
-        """Permission bits of a file."""
+        """A file's permission bits; None: there was no file, or they are not known."""
         if name in self.saves:
             save = self.saves[name]
             return None if save.stat is None else save.mode
@@ -131,25 +136,25 @@ class TreeStart:
         return None if entry is None or self.is_late(name) else entry.mode
 
     def link(self, name: str) -> str | None:
-        """Where it leads, if it is a symbolic link."""
+        """A symbolic link's target; None: it was no link."""
         save = self.saves.get(name)
         if save is None:
             return self.note.links.get(name)
         return os.fsdecode(save.data) if save.put_back == "link" else None
 
     def had_folder(self, name: str) -> bool:
-        """Whether this folder was there, as far as folders are noted."""
+        """Whether this folder existed, as far as folders are noted."""
         save = self.saves.get(name)
         is_gone = save is not None and save.put_back == "none"
         return self.note.folders is not None and name in self.note.folders and not is_gone
 
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
-        """What the last commit holds of those of these files that are as in it, by name."""
+        """By name: what the last commit holds of those of these files that are as in it."""
         same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]
         if self.note.commit is None:
             return {}
         self._wanted.update(dict.fromkeys(same))
-        with self._asking:  # whoever waits here finds what it wants asked for by then
+        with self._asking:  # whoever waits here finds its names asked for already
             if all(name in self._held for name in same):
                 return {name: self._held[name] for name in same}
             wanted, self._wanted = self._wanted if self._room > 0 else {}, {}
@@ -164,7 +169,7 @@ class TreeStart:
             }
 
     def before(self, name: str, held: Mapping[str, bytes]) -> Before:
-        """`held`: what the last commit holds of it."""
+        """What was under the name. `held`: as `held` returned it for this name."""
         if self.is_late(name):
             return Before(None, self.stat(name), LATE, self.asked or 0)
         target, stat = self.link(name), self.stat(name)
@@ -210,7 +215,7 @@ class TreeStart:
         )
 
     def _modes(self) -> dict[int, list[str]] | None:
-        """As FolderStart has them: of few files only, as the folders."""
+        """The modes in the form of `FolderStart.modes`. Only for trees that are small enough to note their folders."""
         if self.note.folders is None:
             return None
         found: dict[int, list[str]] = {}

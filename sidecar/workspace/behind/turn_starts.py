@@ -1,16 +1,18 @@
-"""TurnStarts: what the files of a session's folders were when its turn began, so that what its commands change can be found and put back.
+"""TurnStarts: the state of all files of a session when its turn began, so that what its commands change can be found and put back.
 
-An agent that runs a command says nothing about the files it changes. So when a turn begins the files of all its folders are noted by their
-stat (what git tracks or does not ignore; without git, all), and the contents of those that differ from the last
-commit; the commit holds the rest. All of it is journalled: what a sidecar does not live to see is found by the next one. When the turn ends, and
-something ran in it, what changed is found by stat.
+An agent that runs a command does not say which files it changes. So when a turn begins, all files of the session's
+folders are noted by their stat (those that git tracks or does not ignore; without git, all). The contents of files that
+differ from the last commit are kept; the commit holds the others. All of it is journalled: if this sidecar does not
+live to see the changes, the next one finds them. When the turn ends, and something ran in it, the changed files are
+found by their stat.
 
-The prompt waits for that where it takes a moment. Where it would take longer the prompt is sent at once, and the look goes on while the
-agent thinks; its commands in terminals of ours, and what it asks the user, wait for the look. A file that has not changed since the prompt was
-sent, by the time that the file system gives it, is what it was when the turn began, though it is read later. One that has, before
-it was noted, is told as not revertible.
+The prompt waits for that if it takes only a moment. If it takes longer, the prompt is sent at once, and the look goes
+on while the agent thinks. The agent's commands in terminals of ours, and its questions to the user, wait for the look.
+A file that has not changed since the prompt was sent, by the time that the file system gives it, is as it was when the
+turn began, though it is read later. A file that changed before it was noted is reported as not revertible.
 
-Bounded in files, bytes and time: what lies beyond is told as not revertible, or, in a folder that is too large, not looked at.
+The look is bounded in files, bytes and time. What lies beyond is reported as not revertible. A folder that is too large
+is not looked at.
 """
 
 from __future__ import annotations
@@ -38,13 +40,13 @@ from sidecar.workspace.state.sessions import Session
 log = logging.getLogger(__name__)
 
 MAX_FOLDERS = 16
-"""Of one session."""
+"""Folders of one session that are looked at."""
 MAX_AT_ONCE = 1_000
-"""Files that are looked at when an act begins or ends, without letting others run: about two milliseconds."""
+"""Files that are looked at, without letting other tasks run, when an act begins or ends: about two milliseconds."""
 PROMPT_SECONDS = 2.0
-"""How long a prompt waits for a look at a few files: some hundredths of a second are enough where nothing else runs."""
+"""How long a prompt waits for a look at a few files. On an idle machine, some hundredths of a second are enough."""
 WAIT_SECONDS = 5.0
-"""How long whoever wants to know what a file was when the turn began waits for the look that goes on."""
+"""How long a request for a file's state at the turn's start waits for the look that is under way."""
 LOOK_SECONDS = 60.0
 """How long a look may take."""
 _NEVER = 2**63
@@ -52,14 +54,14 @@ _NEVER = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Something that is not what it was when the turn began."""
+    """Something under a name that is not what it was when the turn began."""
 
     path: str
     before: Before
     mode: int | None
-    """Its permission bits now; None: there is no file."""
+    """A file's permission bits now; None: there is no file."""
     link: str | None
-    """Where it leads now; None: it is no link."""
+    """A link's target now; None: it is no link."""
     stat: Stat | None = None
     """Its stat now; None: there is no file."""
 
@@ -69,30 +71,30 @@ class Changed:
 
     @property
     def data(self) -> bytes | None:
-        """What the file held when the turn began."""
+        """What the file held when the turn began; None: there was none, or it is not known."""
         return None if self.before.state is None else self.before.state.data
 
 
 @dataclass(slots=True)
 class _Look:
-    """At the folders of one session, whose turn begins."""
+    """A look at the folders of one session whose turn begins."""
 
     tops: list[str]
     since: int
     """When it was asked for; see acts.py."""
     began: float
-    """The same by the wall clock."""
+    """The same by the wall clock, in seconds since the epoch."""
     asked: int | None = None
     """When the agent got its prompt, if that was before the look was over."""
     long: anyio.Event = field(default_factory=anyio.Event)
-    """It will take long."""
+    """Set when the look is known to take long."""
     done: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
-    """What the user saved meanwhile, by path."""
+    """By path: what the user saved meanwhile."""
     journalling: anyio.Lock = field(default_factory=anyio.Lock)
     journalled: bool = False
-    """What was found is in the journal, or about to be."""
+    """The journal has what was found, or is about to get it."""
 
 
 async def _at_once() -> None:
@@ -100,11 +102,11 @@ async def _at_once() -> None:
 
 
 class TurnStarts:
-    """Of all sessions of one workspace. The work is done in threads; nothing of a session is touched there."""
+    """One per workspace, for all its sessions. The work is done in threads, which touch nothing of a session."""
 
     def __init__(self, journal: Journal, noted: Callable[[], Awaitable[None]] = _at_once) -> None:
-        """`noted`: until the journal has all that is under review. Until then, the turn in which it came is not over there: whoever goes on after
-        this process was ended finds what it lacks."""
+        """`noted`: waits until the journal has all that is under review. Only then is the turn in which that came
+        marked as over there: if this process is ended before, its successor finds what is missing."""
         self._journal = journal
         self._noted = noted
         self.looks = TreeLooks()
@@ -114,18 +116,20 @@ class TurnStarts:
         self._tops: dict[str, list[str]] = {}
         """By session: its folders, as far as they are looked at."""
         self._unseen: dict[str, list[str]] = {}
-        """By session: folders of trees in which nobody looks for what changes in the running turn."""
+        """By session: folders of trees in which changes of the running turn are not searched for."""
         self._new: dict[str, set[str]] = {}
-        """By session: files (canonical) that are known not to have been there when the turn began, and not to be left out: git is asked once."""
+        """By session: files (canonical) that are known not to have existed when the turn began, and not to be ignored.
+        Git is asked once for each."""
 
     async def prepare(self, session: Session) -> None:
-        """The session is being opened: its first turn then finds out less. Nothing is noted."""
+        """The session is being opened. Looks at its folders, so that its first turn has less to find out. Nothing is
+        noted for the session."""
         for root in session.roots.roots[:MAX_FOLDERS]:
             if not self.looks.knows(root.path):
                 await self.looks.look(root.path, _NEVER, NOTHING, lambda: None)
 
     def begin(self, session: Session) -> None:
-        """The session's turn is about to begin: `take` is to be called, and may be waited for by `settled`."""
+        """The session's turn is about to begin. The caller then calls `take`; `settled` waits for it."""
         self.forget(session.id)
         tops = [root.path for root in session.roots.roots]
         self._under_way[session.id] = _Look(tops, file_time(), time.time())
@@ -169,7 +173,8 @@ class TurnStarts:
             await self._saved(session, path, look.saves.pop(path))
 
     async def waited(self, session: Session) -> bool:
-        """Until the look at the session's folders is over, or is known to take long. Whether it is over."""
+        """Waits until the look at the session's folders is over, or is known to take long; at most PROMPT_SECONDS.
+        Returns whether it is over."""
         look = self._under_way.get(session.id)
         if look is None:
             return True
@@ -185,13 +190,13 @@ class TurnStarts:
         return look.done.is_set()
 
     def asked(self, session: Session) -> None:
-        """The agent is about to get its prompt, though the look at the session's folders is not over."""
+        """The agent is about to get its prompt, although the look at the session's folders is not over."""
         look = self._under_way.get(session.id)
         if look is not None:
             look.asked = file_time()
 
     async def journal_unnoted(self, session: Session) -> None:
-        """Journals that the turn has begun, of which nothing more is known yet."""
+        """Journals that the turn has begun and that nothing more is known of it yet."""
         look = self._under_way.get(session.id)
         if look is None:
             return
@@ -202,7 +207,7 @@ class TurnStarts:
                 await self._journal.turn_began(_for_journal(session, look, folders))
 
     async def settled(self, session_id: str, seconds: float = WAIT_SECONDS) -> bool:
-        """Until the look at the session's folders is over, but no longer than that. Whether it is."""
+        """Waits for the look at the session's folders, at most that long. Returns whether it is over."""
         look = self._under_way.get(session_id)
         if look is not None:
             with anyio.move_on_after(seconds):
@@ -210,8 +215,8 @@ class TurnStarts:
         return session_id not in self._under_way
 
     async def saved(self, session: Session, path: str, data: bytes, stat: Stat, mode: int) -> None:
-        """The user saved a file (canonical path), which has this mode, while the session's turn runs: what an agent's commands do to it begins
-        from there. `stat`: the file's while it holds this."""
+        """The user saved a file (canonical path) while the session's turn runs: what the agent's commands change in it
+        is measured from that. `mode`: the file's. `stat`: the file's while it holds `data`."""
         if not self.has(session) or not isinstance(decode(data), Decoded) or len(data) > MAX_TEXT:
             return
         save, look = Saved(stat, data, mode), self._under_way.get(session.id)
@@ -221,8 +226,8 @@ class TurnStarts:
             await self._saved(session, path, save)
 
     def put_back(self, path: str, state: FileState | None, stat: Stat | None) -> None:
-        """We put this under the name (canonical) for the user (None: nothing): what is done to it from now on, in whatever turn runs, begins with that.
-        `stat`: of the file that is there. The journal has it already, as a write."""
+        """We put `state` (None: nothing) under a name (canonical path) for the user. Later changes of it, in any
+        running turn, are measured from that. `stat`: of the file that is there. The journal already has this as a write."""
         save = (
             Saved(None, b"", 0, "none") if state is None else Saved(stat, state.data, state.mode, state.kind)
         )
@@ -246,7 +251,7 @@ class TurnStarts:
             await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
-        """What is not as it was when the turn began."""
+        """Everything that is not as it was when the turn began."""
         await self.settled(session_id, LOOK_SECONDS)
         starts, tops = self._starts.get(session_id, []), self._tops.get(session_id, [])
         rows = await anyio.to_thread.run_sync(self._changed, starts, tops) if starts else []
@@ -254,7 +259,8 @@ class TurnStarts:
         return rows
 
     async def before(self, session_id: str, path: str) -> Before | None:
-        """What was under this name (canonical) when the turn began; None where nobody looked: in no folder of the session's, or ignored."""
+        """What was under this name (canonical path) when the turn began. None if it was not looked at: it is in none of
+        the session's folders, or it is ignored."""
         await self.settled(session_id)
         found = self._tree_of(session_id, path)
         if found is None:
@@ -270,11 +276,12 @@ class TurnStarts:
         return Before(None)
 
     def is_large(self, session: Session) -> bool:
-        """Whether nobody waits for looks at its folders."""
+        """Whether nobody waits for a look at the session's folders."""
         return any(map(self.looks.is_large, self._tops.get(session.id, [])))
 
     def _tree_of(self, session_id: str, path: str) -> tuple[TreeStart, str] | None:
-        """The tree that had this file (canonical path), else the innermost one that it is in; and its name there. None: nobody looked there."""
+        """The tree that had this file (canonical path), else the innermost tree around it; and the file's name in it.
+        None: nobody looked there."""
         nearest: tuple[TreeStart, str] | None = None
         for start in self._starts.get(session_id, []):
             name = start.name(path)
@@ -290,7 +297,7 @@ class TurnStarts:
         return nearest
 
     def made_folders(self, session_id: str, path: str) -> set[str]:
-        """The folders above a file that were not there when the session's turn began, as far as that is known."""
+        """The folders above a file that did not exist when the session's turn began, as far as that is known."""
         found: set[str] = set()
         for start in self._starts.get(session_id, []):
             folder = os.path.dirname(path)
@@ -301,8 +308,8 @@ class TurnStarts:
         return found
 
     def moved_now(self, session_id: str) -> list[tuple[str, Stat | None]]:
-        """The files of its turn's start that are not as they were when this was asked last, with their stat. Synchronous, so only of few
-        files; of more of them nothing is told."""
+        """The files from the turn's start that changed since this was last called, with their stat; None: gone.
+        Synchronous, and therefore only for a few files: if there are more than MAX_AT_ONCE, the result is empty."""
         starts = self._starts.get(session_id, [])
         if sum(map(len, starts)) > MAX_AT_ONCE:
             return []
@@ -318,12 +325,12 @@ class TurnStarts:
         return found
 
     def mode(self, session_id: str, path: str) -> int | None:
-        """The permission bits of this file (canonical path) when the turn began; None: it is not known that there was one."""
+        """A file's permission bits (canonical path) when the turn began; None: no such file is known."""
         found = self._tree_of(session_id, path)
         return None if found is None else found[0].mode(found[1])
 
     def links_moved_now(self, session_id: str) -> list[str]:
-        """The links of its turn's start that lead elsewhere or are gone, each once. Synchronous and bounded as `moved_now`."""
+        """The links from the turn's start that lead elsewhere or are gone, each once. Synchronous and bounded like `moved_now`."""
         found: list[str] = []
         for start in self._starts.get(session_id, []):
             links = start.note.links
@@ -340,16 +347,16 @@ class TurnStarts:
         return found
 
     def began(self, session_id: str) -> int:
-        """When the files of its turn were looked at first; see acts.py. 0: they were not."""
+        """When the first look at the files of the session's turn began; see acts.py. 0: there was none."""
         return min((start.note.began for start in self._starts.get(session_id, [])), default=0)
 
     def unseen(self, session: Session) -> list[str]:
-        """Folders of the session's, and of trees in them, that are not looked at in this turn: too large, too many, or there was no time."""
+        """The session's folders, and trees in them, that are not looked at in this turn: too large, too many, or there was no time."""
         return self._unseen.get(session.id, [])
 
     async def over(self, session: Session) -> None:
-        """The session's turn has ended, and what it changed is known. What its files were is known for as long as something of it may
-        come late."""
+        """The session's turn has ended, and its changes are known. The state of its files is kept as long as changes of
+        the turn may come late."""
         look = self._under_way.pop(session.id, None)
         if look is not None:
             look.scope.cancel()
@@ -357,15 +364,15 @@ class TurnStarts:
         await self._journal.turn_ended(session.id)
 
     def folders(self, session: Session) -> dict[str, None]:
-        """The folders (canonical) in which the session's files are, shallow ones first; without those that are ignored."""
+        """The folders (canonical) that contain the session's files, shallow ones first, without ignored ones."""
         return {folder: None for start in self._starts.get(session.id, ()) for folder in start.note.watched}
 
     def has(self, session: Session) -> bool:
-        """Whether something is known of its turn's start, or will be."""
+        """Whether the state at the start of the session's turn is known, or will be."""
         return session.id in self._starts or session.id in self._under_way
 
     def forget_all(self) -> None:
-        """No turn runs any more, nor ended just now."""
+        """No turn is running, and none ended a moment ago."""
         for look in self._under_way.values():
             look.scope.cancel()
         self._starts.clear()
@@ -408,7 +415,7 @@ def _for_journal(session: Session, look: _Look, folders: Sequence[FolderStart]) 
 
 
 def _moved(start: TreeStart) -> list[Changed]:
-    """What is not as it was, of what this tree had."""
+    """What this tree had that is not as it was."""
     names = list(start.names())
     there = listed(start.folder, names, _NEVER)
     moved = dict.fromkeys(name for name in start.note.files.differing(there.files))

@@ -1,5 +1,5 @@
-"""Unopened: what changed in files that are not open is journalled and put under review. They are compared with what they are known to have said
-(known_before.py), over what they said between acts (glimpses.py).
+"""Unopened: journals changes of files that are not open, and puts them under review. A file is compared with what it is
+known to have said (known_before.py), through the texts that it had between acts (glimpses.py).
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from sidecar.workspace.state.state import State
 WAIT_SECONDS = 2.0
 """How long a look at a file waits for a write of it that is under way."""
 Filled = Callable[[DocumentUri, "str | None", "str | None"], bool]
-"""Whether a file that said this, and now says that, is about to be filled by a command."""
+"""Whether a file that said the first text (compared form) and now says the second is about to be filled by a command;
+see `Behind.is_being_filled`."""
 
 
 class Unopened:
-    """Of one workspace. Looks at nothing by itself."""
+    """One per workspace. It looks only when it is called."""
 
     def __init__(
         self,
@@ -73,14 +74,14 @@ class Unopened:
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
         self.untold: dict[tuple[str, int], dict[str, str]] = {}
-        """Those of them that the user is told of at the end of the turn, all together."""
+        """The same for files of which the user is told at the end of the turn, in one message."""
 
     def made(self) -> list[str]:
-        """The files (canonical) that agents made, and that nobody has reviewed."""
+        """The files (canonical) that agents made and nobody has reviewed."""
         return self._whole.made()
 
     async def whole_rows(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters what of these changes is not of texts. → the others, which are to be looked at."""
+        """Enters those of the changes that are not changes of texts. Returns the others, which are to be looked at."""
         return await self._renames.rows(session, await self._whole.rows(rows))
 
     async def look(
@@ -92,8 +93,12 @@ class Unopened:
         *,
         last: bool = False,
     ) -> str:
-        """Whether a file has changed, how, and whose that is. `named`: by a call of the session's; `row`: what the session's turn began with;
-        `last`: it is not looked at again. In words, why the change cannot be taken back; "" else."""
+        """Finds out whether and how a file changed and who changed it, and records that. Returns why the change cannot
+        be taken back, in words; else empty.
+
+        `named`: the file as a call of the session named it. `row`: what is known of it from the turn's start. `last`:
+        it is not looked at again.
+        """
         state = self._state
         if row is None and named is not None and path not in self._glimpses:
             stat = state.storage.stat(named.path)
@@ -102,7 +107,7 @@ class Unopened:
         ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
             if not await ticket.turn(WAIT_SECONDS):
-                return ""  # what is being written now is seen by the next look
+                return ""  # the next look sees what is being written now
             place = locate(state.storage, state.documents, session.roots, path, "read")
             if isinstance(place, Refusal):
                 return ""
@@ -115,17 +120,18 @@ class Unopened:
                 data = None if isinstance(on_disk, Missing) else await state.storage.read_bytes(on_disk)
                 path = place.path
             if is_open and stat is not None:
-                return ""  # the reconciler's
+                return ""  # left to the reconciler
             return await self.look_at(session, uri, path, stat, mode, data, named, row, last=last)
         finally:
             ticket.release()
 
     async def opened_empty(self, session: Session, uri: DocumentUri, path: str) -> None:
-        """The file was empty when its document was opened. That somebody has made it is no change of the document's text."""
+        """The file was empty when its document was opened. Enters that somebody created it, which is no change of the
+        document's text."""
         async with self._entering.one_at_a_time(uri):
             stat, now = self._state.storage.stat(path), await self._files.found(path)
             if stat is None or not isinstance(now, FileState) or now.data or now.is_link:
-                return  # it is another one by now
+                return  # it has changed since
             seen = Glimpse(stat, now.mode, now.data, changed_at(stat))
             then = await self._known.last(session, uri, path, None, None)
             if then is not None and then.text is None and then.state is None and not then.why:
@@ -144,7 +150,8 @@ class Unopened:
         *,
         last: bool,
     ) -> str:
-        """As `look`, for whoever has the file's place in the queue, and has read it: `stat`, `mode`, `data`; None: there is no file."""
+        """As `look`, for a caller that holds the file's place in the queue and has read it: `stat`, `mode` and `data`;
+        None: there is no file."""
         async with self._entering.one_at_a_time(uri):
             for seen in self._glimpses.pop(path):
                 if self._accounts.has_newer(uri, seen.at):
@@ -153,7 +160,7 @@ class Unopened:
             if not last and self._state.storage.stat(path) != stat:
                 if named is not None:
                     named.stat = stat
-                return ""  # it is another one by now, which the next look sees
+                return ""  # it has changed since; the next look sees that
             at = gone_at(path) if stat is None else changed_at(stat)
             return await self._look(session, uri, path, named, row, Glimpse(stat, mode, data, at), last=last)
 
@@ -203,7 +210,7 @@ class Unopened:
         *,
         gone: bool,
     ) -> str:
-        """It changed, and what it said before nobody knows."""
+        """The file changed, and what it said before is not known. Notes that, and returns why."""
         self.left.setdefault((session.id, session.turn), {})[path] = why
         self._accounts.says(uri, None if found is None else found.text, exact=True)
         if named is not None and not named.quiet and not gone:
@@ -222,7 +229,7 @@ class Unopened:
         decoded: Decoded | Refusal | None,
         seen: Glimpse,
     ) -> str:
-        """A file that came or went, or is or was not text."""
+        """Records a file that was created or removed, or that is or was not text."""
         data, at = seen.data, seen.at
         assert not isinstance(data, Refusal), "looked at before"
         is_new = (
@@ -245,7 +252,7 @@ class Unopened:
         start = await self._known.at_start(uri, path)
         maker = self._whole.maker(path) if state is None else None
         if state is None and (maker is None or maker.unknown):
-            start = None  # whatever the turn began with: somebody's file is gone
+            start = None  # somebody's file is gone, even if there was none when the turn began
         after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
         old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
         parts = await self._whose.parts(
@@ -269,10 +276,10 @@ class Unopened:
     async def _note(
         self, session: Session, uri: DocumentUri, path: str, then: Then, found: Decoded, seen: Glimpse
     ) -> None:
-        """A text is another one now."""
+        """Records a changed text."""
         now, at = found.text, seen.at
         before, compared = None if then.text is None else normal(then.text), normal(now)
-        line_ends = before == compared  # it is a change of all of it
+        line_ends = before == compared  # only the line ends changed: a change of the whole text
         if line_ends:
             before, compared = then.text, now
         if then.text is None:
@@ -313,7 +320,7 @@ class Unopened:
         self, uri: DocumentUri, part: Part, author: Author, before: str | None, after: str
     ) -> None:
         tracked = self._state.documents.get(uri)
-        if tracked is not None:  # it was opened while this was journalled
+        if tracked is not None:  # opened while this was journalled
             self._entering.enter_opened(
                 tracked, part, author, None if before is None else normal(before), normal(after)
             )
@@ -321,7 +328,8 @@ class Unopened:
         self._recorder.disk_edit(part.session, uri, author, before or "", changes_of(before or "", after))
 
     async def _was_brought_back(self, path: str, seen: Glimpse) -> None:
-        """A file is the user's that was not there when the turn began: what agents do to it, to its mode, too, begins with what it is now."""
+        """A file that did not exist when the turn began is the user's. What agents change in it, or in its mode, is
+        measured from its current state."""
         if not isinstance(seen.data, bytes) or seen.stat is None or seen.mode is None:
             return
         for session in list(self._state.sessions):
@@ -329,7 +337,7 @@ class Unopened:
                 await self._starts.saved(session, path, seen.data, seen.stat, seen.mode)
 
     def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
-        """The file's text came from the user, or is as it was when the turn began: so is what was under review in it."""
+        """The file's text is the user's, or is as it was when the turn began. What was under review in it is adjusted to that text."""
         reviewed = self._state.ledgers.get(uri)
         if reviewed is not None and not reviewed.live:
             hunks = reviewed.ledger.hunks

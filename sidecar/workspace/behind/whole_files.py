@@ -1,5 +1,5 @@
-"""WholeFiles: changes of files that are not changes of their text: symbolic links, modes, and files that came or went or are not text. Each is
-journalled and put under review as a row of its own (file_reviews.py).
+"""WholeFiles: finds changes of files other than changes of their text: symbolic links, modes, and files that were
+created or removed or are not text. Each is journalled and put under review as a row of its own (file_reviews.py).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.state import State
 
 AT_ONCE = 64
-"""Changes that wait for the journal at the same time."""
+"""How many changes wait for the journal at the same time."""
 
 
 class WholeFiles:
-    """Of one workspace."""
+    """One per workspace."""
 
     def __init__(
         self,
@@ -45,7 +45,8 @@ class WholeFiles:
         self._glimpses = glimpses
 
     async def rows(self, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters what of these changes is not of texts: symbolic links and modes. → the others."""
+        """Enters the changes of symbolic links and modes. Returns the rows that are not about links: the text may have
+        changed beside the mode."""
         left: list[Changed] = []
         await side_by_side(rows, lambda row: self._row(row, left), AT_ONCE)
         return left
@@ -88,7 +89,7 @@ class WholeFiles:
         await self._recorder.finish(author, "done")
 
     def made(self) -> list[str]:
-        """The files (canonical) in which there is nothing but what an agent made, under review. Open ones may not be among them."""
+        """The files (canonical) whose whole content was made by an agent and is under review. Open files may be missing."""
         rows = [row for row in self._files if row.kind == "created" and not row.author.unknown]
         found = [row.path for row in rows if self._maker(row.path, row) is row.author]
         for reviewed in self._state.ledgers:
@@ -101,11 +102,12 @@ class WholeFiles:
         return found
 
     def maker(self, path: str) -> Author | None:
-        """Who made the file, where all that was in it came that way; None: it was there before, it was moved there, or the user had a part in it."""
+        """Who made the file, if its whole content came that way. None: it existed before, it was moved there, or the
+        user had a part in it."""
         return self._maker(path, next((change for change in self._files if change.path == path), None))
 
     def _maker(self, path: str, row: FileChange | None) -> Author | None:
-        """`row`: the one of the file, if there is any."""
+        """`row`: the row of the file, if there is one."""
         made_empty = row.author if row is not None and row.is_made_empty else None
         if row is not None and made_empty is None:
             return row.author if row.kind == "created" else None
@@ -121,15 +123,15 @@ class WholeFiles:
         return next((author for author in makers if author.unknown), makers[0])
 
     def forget(self, path: str) -> None:
-        """Whoever made the file has taken it away again."""
+        """Whoever made the file has removed it again."""
         for row in self._files:
             if row.path == path and row.kind == "created":
                 self._files.keep(row)
         self._forget_review(from_path(path), None)
 
     def _forget_review(self, uri: DocumentUri, last: FileState | None) -> None:
-        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back as it was at `last`, with
-        what somebody changed in it since it was looked at."""
+        """The file is gone, and with it what was under review in it. That is kept in case the file comes back as it was
+        last (`last`), including what somebody changed in it since it was looked at."""
         reviewed = self._state.ledgers.get(uri)
         if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
             decoded = None if last is None or last.is_link else decode(last.data)
@@ -140,5 +142,5 @@ class WholeFiles:
 
 
 def _shown(state: FileState | None) -> str | None:
-    """As a text that tells it from others."""
+    """The state as a text that is different for different states."""
     return None if state is None else f"{state.kind} {state.mode:o} {state.data.hex()}"
