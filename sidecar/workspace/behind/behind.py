@@ -1,12 +1,13 @@
-"""Behind: what is changed on the disk while agents work is found out about, journalled, and entered as its author's, rejectable.
+"""Behind: records changes of open documents' files that are made while agents work. It finds out who made a change,
+journals it, and enters it in the ledger, where it can be rejected.
 
-The reconciler brings an open document and its changed file together; before it does so, `seen` finds out whose change that is
-and journals it, and afterwards `settle` enters it in the ledger. The change is worked out from texts, not from what the editor was
-seen to do: the editor may have reloaded the file long before anybody looked. A change that the mirror had already (agents
-that write the disk *and* send it) is not counted again.
+The reconciler brings an open document and its changed file together. Before that it calls `seen`, which finds out who
+made the change and journals it. Afterwards it calls `settle`, which enters the change in the ledger. The change is
+worked out from texts and not from what the editor was seen to do: the editor may have reloaded the file long before
+anybody looked. A change that the mirror already had is not recorded twice (some agents write to the disk *and* send the write).
 
-Files that are opened after they changed are compared with what they are known to have said (known_before.py). Whose the difference is,
-whose.py says. Files that are not open: unopened.py.
+A file that is opened after it changed is compared with what it is known to have said (known_before.py). whose.py
+decides who made the difference. Files that are not open: unopened.py.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import OnDisk
 
 SETTLE_SECONDS = 2.0
-"""How long an edit that is on its way may take until a change on the disk is entered beside it."""
+"""How long an edit that is on its way may delay the entering of a change."""
 EMPTY_SECONDS = 2.0
-"""How long a file that is empty all at once, while a command runs, is given to be filled: `command > file` empties it first."""
+"""How long a command is given to fill a file that it emptied: `command > file` empties the file first."""
 
 
 class Behind:
-    """Notes changes; looks at nothing by itself."""
+    """Records changes. It looks only when it is called."""
 
     def __init__(
         self,
@@ -107,17 +108,18 @@ class Behind:
         )
         self._passing = Passing(self._glimpses)
         self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
-        """What open documents could not take from the disk, because of unsaved work: from what text on, and whose that is."""
+        """By open document with unsaved work: the changes of its file that it could not take, with their authors, and
+        the text from which they start."""
         self._written = Written()
         self._seen: dict[DocumentUri, Seen] = {}
-        """Changes of files that are being brought into their open documents."""
+        """By document: the change of its file that is being brought into it."""
         self._empty: dict[DocumentUri, float] = {}
-        """Since when files are empty that a command may be about to fill."""
+        """By file that a command may be about to fill: since when it is empty (the loop's time, in seconds)."""
         self.making: set[DocumentUri] = set()
-        """Files that we are making in the editor, which are empty at first."""
+        """Files that the sidecar is creating in the editor. They are empty at first."""
 
     def turns_over(self, *, begins: bool = False) -> None:
-        """No turn runs any more, and nothing of one; `begins`: but a new one is about to."""
+        """No turn is running, and none ended a moment ago. `begins`: a new turn is about to begin."""
         self.accounts.clear()
         self.accounts.open = begins
         self._files.turns_over()
@@ -126,14 +128,14 @@ class Behind:
         self._passing.clear()
 
     async def turn_begins(self) -> None:
-        """What somebody put back since the last one is seen as it is, before anybody goes on with it."""
+        """A turn is about to begin. Records what somebody put back since the last one, before an agent works with it."""
         await self._files.look_at_old_names()
 
     async def before_write(
         self, uri: DocumentUri, path: str, file: Resolved | Missing, data: bytes | Refusal | None
     ) -> None:
-        """A file that is not open is about to be written by us, over `data`; whoever does it has its place in the queue. What changed there
-        until now, and nobody has counted, is counted first: afterwards nobody can find it."""
+        """We are about to write a file that is not open, over `data`. Unrecorded changes of the file are recorded
+        first: afterwards nobody can find them. The caller holds the file's place in the queue."""
         session = self._evidence.during(path)
         if session is None:
             return
@@ -143,14 +145,15 @@ class Behind:
         await self.unopened.look_at(session, uri, path, stat, mode, data, named, last=True)
 
     async def count(self, path: str) -> None:
-        """A file that is not open may be about to be written by us: the same, for whoever has no place in the queue yet."""
+        """The same, for a caller that does not hold a place in the queue yet: we may be about to write a file that is not open."""
         session = self._evidence.during(path)
         if session is not None:
             named = self._evidence.named_as(session, from_path(path))
             await self.unopened.look(session, path, named, last=True)
 
     def came(self, path: str, author: Author) -> tuple[Author, str]:
-        """A file was made by us. Who made it, and what its hunks begin with (raw): what an agent had removed there, else nothing."""
+        """We created a file. Returns its author, and the text with which its hunks begin (raw): what an agent had
+        removed there, else empty."""
         gone = self._files.came(path)
         if gone is None or gone.before is None:
             return author, ""
@@ -159,11 +162,11 @@ class Behind:
     # Open documents
 
     def is_acting(self) -> bool:
-        """Whether any agent does something in this moment that may change files."""
+        """Whether any agent may be changing files at this moment."""
         return self._evidence.is_acting()
 
     def is_being_filled(self, uri: DocumentUri, before: str | None, now: str | None) -> bool:
-        """Whether the file was emptied just now by a command that may be about to fill it. Then it is looked at again."""
+        """Whether the file has just been emptied by a command that may be about to fill it. If so, it has to be looked at again."""
         if now is None or now.strip("\n") or not before or not self._evidence.may_be_under_way(uri):
             self._empty.pop(uri, None)
             return False
@@ -171,7 +174,8 @@ class Behind:
         return anyio.current_time() - since < EMPTY_SECONDS
 
     async def before_it_was_gone(self, tracked: Tracked, path: str) -> str | None:
-        """What the file of a document, which is back, said before it was removed (compared form): what is new in it begins with that."""
+        """What a document's file, which is back, said before it was removed (compared form): new text in it is measured
+        from that. None: not known, or no text."""
         gone, session = self._files.came(path), self._evidence.during(path)
         if gone is not None:
             return None if gone.old_text is None else normal(gone.old_text)
@@ -183,30 +187,32 @@ class Behind:
         return None if then is None or then.text is None else normal(then.text)
 
     def gone(self, uri: DocumentUri) -> None:
-        """A document's file is gone."""
+        """A document's file does not exist any more."""
         self._evidence.had_read.gone(uri)
 
     def had_read(self, uri: DocumentUri, path: str, before: str, disk: str, at: int) -> str:
-        """From what whoever wrote `disk`, over `before`, `at` that time (acts.py), made that; both in the compared form."""
+        """The text from which the author of `disk` made it, at the time `at` (acts.py), over `before`. All texts are in
+        the compared form."""
         whose = self._evidence.whose(uri, path, at, at)
         if whose is None or self._evidence.made_from(whose[0], uri, disk) == before:
             return before
         return self._evidence.had_read.base(*whose, uri, before, disk)
 
     def one_at_a_time(self, tracked: Tracked) -> AbstractAsyncContextManager[None]:
-        """Within it a change of its file is looked for, and is known to whoever comes next."""
+        """A lock of the document. Within it, a change of its file is searched for and recorded, so that the next holder
+        finds it recorded."""
         return self._entering.one_at_a_time(tracked.document.uri)
 
     def writes(self, session: Session, uri: DocumentUri, author: Author, change: DiskChange) -> None:
-        """We are about to write a file for an agent, as journalled. The editor may have it open, or open it in that moment, with the old text or the
-        new one."""
+        """We are about to make a journalled write of a file for an agent. The editor may have the file open, or open it
+        at that moment, with the old text or the new one."""
         self._written.begins(session, uri, author, change)
 
     def did_not_write(self, uri: DocumentUri, author: Author) -> None:
         self._written.forget(uri, author)
 
     def wrote(self, uri: DocumentUri, path: str, author: Author) -> bool:
-        """It is written. False: no document has it or is to have it, and it is a change of the file."""
+        """The write is done. Returns False if no document has it or will have it: then the caller enters it as a change of the file."""
         tracked, is_known = self._state.documents.get(uri), self._written.ends(uri, author)
         if tracked is None:
             self._written.forget(uri, author)
@@ -216,7 +222,7 @@ class Behind:
         return True
 
     def _opened_with_written(self, tracked: Tracked, path: str) -> None:
-        """Enters what we wrote in its file, where the document was opened with that already."""
+        """Enters what we wrote in its file, if the document was opened with that."""
         uri, before = tracked.document.uri, None
         if uri not in self._written or tracked.saved is None:
             return
@@ -232,7 +238,8 @@ class Behind:
         self.accounts.says(uri, write.after_it)
 
     def brings_in(self, tracked: Tracked, seen: Seen) -> None:
-        """Until `settle`, a document that is opened again under this name begins with that change."""
+        """The change is about to be brought into the document. If the document is opened again before `settle`,
+        `opened` begins with this change."""
         self._seen[tracked.document.uri] = seen
 
     async def seen(
@@ -249,10 +256,17 @@ class Behind:
         was_told: bool = False,
         found: str | None = None,
     ) -> Seen | None:
-        """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
-        and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
-        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that. `was_told`: as in `Seen`.
-        `found`: what the file was last found to say, if that is in conflict with the document since `before`: it may be others' than what came then."""
+        """Finds out who made a change of a document's file, and journals it. None: there is nothing to review, the
+        change was recorded already, or it could not be journalled.
+
+        The file said `before` when mirror and disk were last compared, and had the stat `since` then. It says `disk`
+        now, and was last changed at `at` (acts.py). Both texts are in the compared form.
+
+        `emptied`: the file was empty in between, and the editor has taken that from the disk. `saved`: what somebody
+        saved on top of `before`, if the author of `disk` had not read that. `was_told`: as in `Seen`. `found`: what the
+        file was last found to say, if it is in conflict with the document since `before`. That part of the change may
+        have other authors than the newest part.
+        """
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
@@ -284,19 +298,19 @@ class Behind:
                 taken = (
                     str(file.text),
                     file.hunks,
-                )  # the user has taken what was in conflict with unsaved work, and thrown that away
+                )  # the user took the disk's side of a conflict and dropped their unsaved work
             if taken is not None:
                 raw, hunks = taken
                 review = ReviewThen(raw, hunks, review.texts_seen)
             elif emptied or has_disk:
-                return None  # it came through the editor as well, or in line ends that nobody knows any more
+                return None  # it also came through the editor, or with line ends that are no longer known
         changes = on_top(raw, before, legs)
         if changes is None:
             one = [as_one(legs)]
             changes = on_top(raw, before, one)
             legs = legs if changes is None else one
         shared = before if saved is None else with_shared(before, saved, legs[0].after)
-        if shared != before:  # saved meanwhile, and not made by whoever wrote it again
+        if shared != before:  # saved meanwhile, and so not made by the author of `disk`
             apart = [Leg(shared, at), *legs]
             apart_changes = None if changes is None else on_top(raw, before, apart)
             if changes is None or apart_changes is not None:
@@ -321,7 +335,8 @@ class Behind:
         since: Stat | None,
         found: str | None,
     ) -> tuple[list[Leg], list[tuple[str, int]]]:
-        """The steps from `last`, with what we wrote on top of that, to `disk`, and what the file said in between. The rest as in `seen`."""
+        """The legs from `last` to `disk`, beginning with our own writes (`ours`), and the texts that the file had in
+        between, each with since when. The other arguments are as in `seen`."""
         passed: list[tuple[str, int]] = []
         begins = ours[-1].after if ours else last
         if ours and begins == disk:
@@ -345,8 +360,9 @@ class Behind:
     def written_before(
         self, tracked: Tracked, before: str | None, on_disk: OnDisk, writes: int
     ) -> Seen | None:
-        """A change that `seen` is not needed for, from `before` (compared form), is about to be brought in. Agents may have written in the document
-        since, when that had had `writes` of theirs: their work is under review, and must still be after it."""
+        """A change from `before` (compared form), for which `seen` returned None, is about to be brought in. If agents
+        have written in the document since it had had `writes` edits of theirs, their work must still be under review
+        afterwards. None: they have not."""
         if tracked.agents_edits == writes or before is None or on_disk.text is None:
             return None
         review = self._entering.review(tracked.document.uri, str(tracked.document.snapshot()))
@@ -356,7 +372,7 @@ class Behind:
         return seen
 
     def comes_after(self, tracked: Tracked, seen: Seen) -> None:
-        """The change is about to be brought into what the document says now: what agents wrote there since it was seen comes before it."""
+        """The change is about to be brought into the document's current text. Agents' edits since it was seen come before it."""
         if tracked.agents_edits == seen.writes:
             return
         raw = str(tracked.document.snapshot())
@@ -367,23 +383,23 @@ class Behind:
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
     ) -> tuple[str, tuple[Hunk, ...]] | None:
-        """The mirror (raw) before the editor took what is new on the disk from there, and the hunks in it; None: nobody knows."""
+        """The mirror's text (raw) before the editor took the disk's new text, and the hunks in it; None: not known."""
         if not tracked.hunks_then:
             return None
         raw = without(diff(before, now.text), now, before)
         hunks = tracked.hunks_then.of(raw)
         newest = tracked.hunks_then.newest
         if hunks is None and newest is not None:
-            # The mirror never said that: the editor has taken it together with what is new. What led there is no agent's
+            # The mirror never said that: the editor took it together with what is new. The changes up to it are not an agent's
             ledger = Ledger(newest.hunks)
             ledger.user_led(newest.text, Text.of(raw))
-            # Agents wrote through us what is not in `raw`: then it came to the disk with a save, and nothing was taken from there
+            # If hunks are missing, agents wrote through us what is not in `raw`. A save put that on the disk, and nothing was taken from there
             hunks = ledger.hunks if len(ledger.hunks) == len(newest.hunks) else None
         return None if hunks is None else (raw, hunks)
 
     def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
-        """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
-        brought together. `start`: what it said when they were last; None: what is noted of the document."""
+        """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else
+        before the two are brought together. `start`: what it said when they were last brought together; None: `tracked.said`."""
         if start is None and tracked.said is not None:
             start = str(tracked.said)
         if start is None or not text.strip("\n") or not self._evidence.is_acting():
@@ -391,7 +407,7 @@ class Behind:
         self._passing.note(tracked.document.uri, start, text, at)
 
     async def said(self, tracked: Tracked, path: str, text: str) -> bool:
-        """Whether the file of a document is known to have said `text` (compared form) last, before what is found there now."""
+        """Whether the file of a document is known to have last said `text` (compared form), before what is found there now."""
         session = self._evidence.during(path)
         if session is None:
             return False
@@ -399,7 +415,8 @@ class Behind:
         return then is not None and then.text is not None and normal(then.text) == text
 
     async def saved_over(self, tracked: Tracked, path: str, saved: str, at: int) -> None:
-        """The editor saved `saved` (compared form), `at` that time (acts.py). What it had taken from the disk before, and nobody has counted yet, is counted now."""
+        """The editor saved `saved` (compared form) at the time `at` (acts.py). Changes that it had taken from the disk
+        before, and that are not recorded yet, are recorded now."""
         async with self._entering.one_at_a_time(tracked.document.uri):
             if tracked.said is None or not self._evidence.is_acting():
                 return
@@ -410,7 +427,7 @@ class Behind:
             later: list[tuple[str, int]] = []
             while texts:
                 text, since = texts[-1]
-                is_this_save = (text, since) == (saved, at)  # which somebody saw before it was told
+                is_this_save = (text, since) == (saved, at)  # it was seen before it was reported
                 is_later = tracked.history.is_after_save(text)
                 if not (is_this_save or is_later or ours(uri, text) or not tracked.history.had(text)):
                     break
@@ -419,7 +436,7 @@ class Behind:
             if later:
                 self._passing.are(uri, saved, later)
             if not texts or texts[-1][0] == before:
-                return  # it was saved on top of what is counted
+                return  # saved on top of a text that is recorded
             gone = self._files.came(path) if tracked.saved is None else None
             if gone is not None and gone.old_text is not None:
                 before = normal(gone.old_text)
@@ -438,17 +455,17 @@ class Behind:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
     def over(self, uri: DocumentUri) -> None:
-        """The user has saved over what a document could not take from the disk."""
+        """The user has saved over the changes that a document could not take from the disk."""
         self._apart.pop(uri, None)
 
     def _apart_from(self, uri: DocumentUri, before: str) -> list[Leg]:
-        """Whose that is which the document could not take since its file said `before` (compared form)."""
+        """The changes that the document could not take since its file said `before` (compared form), with their authors."""
         start, legs = self._apart.get(uri, ("", []))
         return legs if start == before else []
 
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
-        """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
-        disk was journalled when it was found; None: it was nobody's."""
+        """The user decided a conflict, and `changes` of the mirror, which says `before` (raw), are about to be made.
+        The change on the disk was journalled when it was found. None: there is nothing of it to review."""
         if conflict.author is None:
             return None
         review = self._entering.review(tracked.document.uri, before)
@@ -458,23 +475,24 @@ class Behind:
         )
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool = False) -> None:
-        """Mirror and disk were brought together, or not. `is_save`: the editor told since that this was typed in the document, which put it on the disk."""
+        """Mirror and disk were brought together, or that failed: enters the change where it belongs. `is_save`: the
+        editor reported meanwhile that the user typed this text and saved it."""
         first, uri = tracked, tracked.document.uri
         start, left = self._apart.pop(uri, ("", []))
         known = left if start == seen.start else []
         settled = {leg.author for leg in known}
-        # What came in the place of more than its author had read is counted anew
+        # A change that replaced more than its author had read is recorded again
         for leg in [] if known else left:
             if leg.author is not None:
                 await self._recorder.finish(leg.author, "failed")
         if tracked.apart and not tracked.closed:
             self._apart[uri] = seen.taken, seen.left()
-        was_closed = self._state.documents.get(uri) is None  # what is in conflict then is entered by `closed`
+        was_closed = self._state.documents.get(uri) is None  # then `closed` enters what is in conflict
         tracked, at_rest = await self._at_rest(tracked, wanted=seen.changes is not None)
         written = first.agents_edits != seen.writes or (tracked is not first and tracked.agents_edits > 0)
         if self._seen.get(uri) is seen:
             del self._seen[uri]
-        # A save on top of the change leaves of it what the document says.
+        # After a save on top of the change, only what the document says is left of it.
         saves = seen.saves if tracked is first else 0
         is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
         together = is_there and tracked.stat is not None
@@ -494,7 +512,7 @@ class Behind:
         elif seen.changes is not None and not (together and at_rest and not written):
             state = "failed" if tracked.stat is None else "unknown"
         elif tracked is not first and self._is_same(tracked.counted, disk):
-            state = "failed"  # it was counted when the document was opened again
+            state = "failed"  # it was recorded when the document was opened again
         elif seen.changes is not None:
             self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
             self._entering.enter_in_file(tracked, seen)
@@ -507,12 +525,15 @@ class Behind:
         for leg in seen.legs:
             if not leg.is_ours and leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
-        tracked.is_clean()  # what is edited from now on is edited in the text of the disk
+        tracked.is_clean()  # later edits are measured from the disk's text
 
     async def _at_rest(self, tracked: Tracked, *, wanted: bool) -> tuple[Tracked, bool]:
-        """The document that is open under its name now, else `tracked`, and whether no edit of ours is on its way there, if that is `wanted`: what comes
-        while one is, is told to the ledger when that is settled; it may be this very change. Neovim and eglot tell a reload as the document's closing
-        and opening, and Neovim the undo of one, too."""
+        """The document that is now open under the same URI, else `tracked`, and whether no edit of ours is on its way
+        to it. `wanted`: waits for that.
+
+        The ledger gets what arrives during such an edit only when the edit is settled, and this very change may be part
+        of it. Neovim and eglot report a reload as closing and opening the document; Neovim reports the undo of a reload so, too.
+        """
         while True:
             with anyio.move_on_after(SETTLE_SECONDS):
                 while (
@@ -525,14 +546,16 @@ class Behind:
                 return tracked, at_rest
 
     def _is_same(self, known: Kept | str | None, disk: str | None) -> bool:
-        """Of what a file said. Whether its final line end counts, an editor of lines decides anew whenever it takes it from there."""
+        """Whether a file's known text is `disk`. In an editor of lines the final line end is ignored: at each reload,
+        it decides anew whether that counts."""
         if known is None or disk is None or not self._editor.capabilities.keeps_lines:
             return known == disk
         return same_lines(str(known), disk)
 
     async def opened(self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False) -> None:
-        """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
-        if it had been found before that. `is_gone`: the editor had read that before, and the file says something newer."""
+        """A document was opened, whose file said `disk` (compared form) then, since `at` (acts.py). Earlier changes of
+        the file are recorded as if they had been found before. `is_gone`: the editor had read `disk` earlier, and the
+        file says something newer."""
         uri = tracked.document.uri
         self._opened_with_written(tracked, path)
         if not self._evidence.is_acting():
@@ -576,8 +599,8 @@ class Behind:
                 before = leg.after
 
     def closed(self, tracked: Tracked, conflict: Open | None) -> None:
-        """A document was closed: what its file says is what it was last found to say, until somebody writes it. What was in `conflict` there with
-        unsaved changes, and is not being decided, is a change of the file like any other."""
+        """A document was closed. Until somebody writes its file, the file says what it was last found to say. Changes
+        that were in `conflict` with unsaved changes, and that are not being decided, are entered as changes of the file."""
         if conflict is not None and conflict.on_its_way:
             self._apart.pop(tracked.document.uri, None)
         elif conflict is not None or not tracked.looking.locked():
@@ -586,23 +609,24 @@ class Behind:
             self.accounts.closed(tracked.document.uri, tracked.saved.text, changed_at(tracked.stat))
 
     async def closed_while_looked_at(self, tracked: Tracked) -> None:
-        """It was closed while mirror and disk were compared: what that did not come to is a change of the file, too."""
+        """The document was closed while mirror and disk were compared. Changes that did not come into it are entered as
+        changes of the file."""
         async with tracked.looking:
             if self._state.documents.get(tracked.document.uri) is None:
                 self._left_in_file(tracked)
 
     def _left_in_file(self, tracked: Tracked) -> None:
-        """Enters what the document, which is closed, could not take from its file."""
+        """Enters the changes of the file that the document could not take before it was closed."""
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
         start, legs = self._apart.pop(uri, ("", []))
         begin, ours = self._written.left(uri, legs[-1].after if legs else None)
         before = raw_before(start if legs else begin, raw)
         legs = [*legs, *ours]
-        taken_back = tracked.still_taken_back()  # `Unsaved` does that in the file, too
+        taken_back = tracked.still_taken_back()  # `Unsaved` takes that back in the file, too
         for leg in legs:
             after = raw_before(leg.after, raw)
             if leg.author is not None:
-                while taken_back:  # so that none of it comes back with a rejection
+                while taken_back:  # so that no rejection brings any of it back
                     before = taken_back.pop(0).out_of(before)
                 self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
             before = after
@@ -612,7 +636,7 @@ class Behind:
 
 
 def _opened_with(tracked: Tracked, start: str, disk: str) -> bool:
-    """Whether a document was opened with what its file said, `disk`, after `start` (both in the compared form), or has taken that since. What was typed
-    since may hide it."""
+    """Whether a document was opened with its file's text `disk`, which came after `start`, or has taken it since (both
+    texts in the compared form). Its current text alone does not tell: what was typed since may hide it."""
     opened = tracked.document.snapshot() if tracked.opened_with is None else tracked.opened_with
     return any(has(start, text, [disk]) for text in (normal(str(opened)), tracked.text()))

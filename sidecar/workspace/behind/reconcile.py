@@ -1,8 +1,8 @@
-"""Reconciler: finds what happened to an open document's file behind the editor, by the file's stat.
+"""Reconciler: brings an open document and its file together after the file changed behind the editor.
 
-It looks before every read or write of an open document. A file that changed is first left to the editor's own reload. What the editor does not do by
-itself is done through the editor: an agent's `sed -i` followed by a read sees the new text, and the user's unsaved lines stay. If both changed the same
-place, the buffer stays as it is and the user is told.
+It looks at the file's stat before every read or write of an open document. A changed file is first left to the editor's
+own reload. What the editor does not do by itself is done through the editor: an agent's `sed -i` followed by a read
+sees the new text, and the user's unsaved lines stay. If both changed the same place, the buffer stays as it is, and the user is told.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
-"""How long a look waits until `opened` is done."""
+"""How long a look waits for `opened` to be done."""
 LOOK_AGAIN_SECONDS = 2.0
-"""How long a look starts over because the user typed where it was about to change something."""
+"""How long a look keeps starting over because the user types in the place that it is about to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,22 @@ class _Start:
     """Where a change on the disk begins. Texts are in the compared form."""
 
     base: str | None
-    """What its author made it of; None: nobody knows."""
+    """The text from which the change's author made it; None: not known."""
     since: Stat | None
-    """Of the file, when mirror and disk were last compared."""
+    """The file's stat when mirror and disk were last compared."""
     written_over: WrittenOver | None
-    """What was saved on top of `base`, which the author had not read."""
+    """What was saved on top of `base` and the author had not read; None: nothing."""
     found: str | None
     """As in `Behind.seen`."""
     emptied: bool
-    """The file was empty in between, and the editor has taken that from there."""
+    """The file was empty in between, and the editor has taken that from the disk."""
     was_gone: bool
     was_told: bool
     """As in `Seen`."""
 
 
 class Reconciler:
-    """Looks at the disk beside open documents."""
+    """Compares open documents with the disk."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Reconciler:
         conflicts: Conflicts,
         behind: Behind,
     ) -> None:
-        """`behind` is told of every change on the disk, to find out whose it is."""
+        """`behind` finds out who made a change on the disk, and records it."""
         self._behind = behind
         self._keeper = keeper
         self._conflicts = conflicts
@@ -84,11 +84,13 @@ class Reconciler:
         self._files = files = OpenFiles(storage, editor)
         self._from_disk = FromDisk(editor, sender, files)
         self._emptied: set[DocumentUri] = set()
-        """Documents whose files were found empty while a command was about to fill them. The editor may have taken the empty text from there."""
+        """Documents whose files were found empty while a command was about to fill them. The editor may have taken the
+        empty text from the disk."""
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
-        """Called at didOpen, before `opened`. What agents changed until now is on the disk, and the user may save over it in the next moment, so it is
-        read at once. Returns what the disk says. None: no agent works, or the file is too large to be read without waiting."""
+        """Called at didOpen, before `opened`. Reads the disk at once, because what agents changed until now is there,
+        and the user may save over it in the next moment. Returns what the disk says. None: no agent works, nothing is
+        new, or the file is too large to be read without waiting."""
         self._behind.accounts.opening(tracked.document.uri)
         found = self._files.newer_now(tracked) if self._acts() else None
         if found is not None:
@@ -96,8 +98,8 @@ class Reconciler:
         return found
 
     async def opened(self, tracked: Tracked, text: Text, found: OnDisk | None = None) -> None:
-        """After didOpen with `text`: finds out whether the disk said the same. A document opened after a restart may be dirty. `found`: what the disk
-        said at didOpen; None: it is read now."""
+        """Called after didOpen with `text`. Finds out whether the disk says the same: a document opened after a restart
+        may be dirty. `found`: what the disk said at didOpen; None: it is read now."""
         try:
             path = to_path(tracked.document.uri)
             on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
@@ -108,17 +110,17 @@ class Reconciler:
             is_old = is_old and (tracked.was_on_disk(opened) or await self._said(tracked, path, opened))
             if tracked.closed:
                 return
-            is_newest = found is not None or not tracked.saves  # else what was saved is known better
+            is_newest = found is not None or not tracked.saves  # otherwise a save has told more
             is_old = is_old and is_newest
             if is_newest:
                 if found is None:
                     tracked.on_disk(on_disk.text, on_disk.stat)
-                if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
+                if is_old:  # not unsaved: the editor had it in memory, and the file was written since
                     tracked.not_yet(opened)
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
                     if tracked.document.snapshot() == text:
-                        # The editor may also have read it before somebody wrote it, and take that from there together with what comes next
+                        # Or the editor read the file before somebody wrote it, and takes that change together with the next one
                         noted = Noted(text, tracked.hunks(), tracked.history.newest)
                         tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
                 else:
@@ -137,7 +139,8 @@ class Reconciler:
             tracked.observed.set()
 
     async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether the document was saved since it was opened, and its file says that: both may have happened by the time its opening is told."""
+        """Whether the document was saved since it was opened, and its file says that. Both may have happened by the
+        time that the editor reports the opening."""
         if not self._acts() or self._files.explained(tracked, on_disk) is None:
             return False
         if self._files.save(tracked, on_disk) is None:
@@ -145,13 +148,14 @@ class Reconciler:
         return self._files.save(tracked, on_disk) is not None
 
     async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
-        """Whether the document's file is known to have said this before agents changed it."""
+        """Whether the document's file is known to have said `text` before agents changed it."""
         return path is not None and await self._behind.said(tracked, path, text)
 
     def edited_now(self, tracked: Tracked, *, was_clean: bool) -> OnDisk | None:
-        """Called when a document is edited. The edit may be the editor's reload of a changed file, and the user may save over that file in the next
-        moment, so it is read at once. A reload can be the first edit of a clean document, the first edit after the file was found empty, or any edit
-        that leaves nothing. Returns what the disk says, if that is new; for `edited`."""
+        """Called at an edit of a document. The edit may be the editor's reload of a changed file, and the user may save
+        over that file in the next moment, so the file is read at once. A reload can be the first edit of a clean
+        document, the first edit after the file was found empty, or any edit that leaves nothing. Returns what the disk
+        says, if that is new; for `edited`."""
         may_fill = was_clean or tracked.document.uri in self._emptied
         is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
         if tracked.said is None or not (may_fill or is_empty) or not self._acts():
@@ -164,12 +168,12 @@ class Reconciler:
         return newer
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
-        """After such an edit. Notes what the disk says, which an agent may read before somebody writes the file again. `newer`: what `edited_now`
-        returned, and has noted already; None: the file is read now."""
+        """Called after such an edit. Notes what the disk says, which an agent may read before somebody writes the file
+        again. `newer`: what `edited_now` returned and noted; None: the file is read now."""
         path = to_path(tracked.document.uri)
         if path is None or tracked.said is None:
             return
-        if tracked.apart and tracked.is_clean():  # the user took the disk's side, with the editor's own means
+        if tracked.apart and tracked.is_clean():  # the user took the disk's side, by the editor's own means
             self._conflicts.rows(tracked.document.uri)
             return
         if newer is None and self._storage.stat(path) != tracked.stat:
@@ -184,7 +188,7 @@ class Reconciler:
             self._behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
 
     def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
-        """The document has what is on the disk. Notes if both are empty."""
+        """The document has the disk's text. Notes it if both are empty."""
         if not disk.strip("\n") and not tracked.text().strip("\n") and self._acts():
             self._is_emptied(tracked)
 
@@ -196,8 +200,8 @@ class Reconciler:
         return self._behind.is_acting()
 
     def saved_now(self, tracked: Tracked) -> SavedOver | None:
-        """Called at didSave. If `saved` has to wait for a change of the file that is still being recorded: what the user saved on top of that change. The
-        next sidecar needs it if this one ends before `saved` is done."""
+        """Called at didSave. If `saved` has to wait for a change of the file that is still being recorded, returns what
+        the user saved on top of that change. The next sidecar needs it if this one ends before `saved` is done."""
         is_counted = tracked.observed.is_set() and not tracked.looking.locked()
         if is_counted or tracked.saved is None or not self._acts():
             return None
@@ -207,9 +211,10 @@ class Reconciler:
         return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
     async def saved(self, tracked: Tracked, text: Text, told_at: int) -> Text | None:
-        """After didSave with `text`, received at `told_at` (acts.py). Returns which of the document's texts was saved; `text` if somebody has written the
-        file since (the next look sees that); None if nothing was saved. Neovim also reports a save that the user declined."""
-        # Changes from before the document was opened, and those that are being looked at, are recorded before what is saved over them
+        """Called after didSave with `text`, received at `told_at` (acts.py). Returns which of the document's texts was
+        saved; `text` if somebody has written the file since, which the next look sees; None if nothing was saved
+        (Neovim also reports a save that the user declined)."""
+        # Record changes from before the opening, and those that are being looked at, before the save over them
         await tracked.observed.wait()
         if not self._acts():
             return await self._saved(tracked, text, told_at)
@@ -222,7 +227,7 @@ class Reconciler:
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
             self._over(tracked)
-            return text  # or saved again meanwhile
+            return text  # nothing to compare, or saved again meanwhile
         is_unwritten = on_disk.stat == tracked.stat or _refuses(tracked, text, on_disk, told_at)
         is_save = await self._is_save(tracked, path, on_disk)
         if is_unwritten and not is_save and not tracked.closed:
@@ -246,20 +251,20 @@ class Reconciler:
         """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
         before = None if tracked.saved is None else str(tracked.saved)
         if self._behind.is_being_filled(tracked.document.uri, before, on_disk.text):
-            return False  # the editor may have taken that from there, once
+            return False  # the editor may have taken the empty text from the disk
         saves = tracked.saves
         if self._files.save(tracked, on_disk) is not None:
             await self._behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
         is_save = self._files.is_save(tracked, on_disk)
-        if is_save:  # whatever had emptied the file: it says what the document did
+        if is_save:  # whatever had emptied the file, it now says what the document said
             self._emptied.discard(tracked.document.uri)
             self._keeper.let_go(tracked.document.uri)
         return is_save
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
-        """Whether `look` would find nothing to do. `found`: what is at some path in this moment, perhaps the document's."""
+        """Whether `look` would find nothing to do. `found`: what is at some path at this moment, perhaps the document's."""
         if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
             return False
         path = to_path(tracked.document.uri)
@@ -268,13 +273,13 @@ class Reconciler:
         return path is None or self._storage.stat(path) == tracked.stat
 
     async def look(self, tracked: Tracked) -> bool:
-        """Brings mirror and disk together if the file changed since it was last seen. If the user types, or somebody writes the
-        file, meanwhile, the editor refuses the edit and the look starts over. Returns False while an edit is on its way (`Tracked.rest`): nothing is
-        planned beside it."""
+        """Brings mirror and disk together if the file changed since it was last seen. If the user types or somebody
+        writes the file meanwhile, the editor refuses the edit, and the look starts over. Returns False while an edit is
+        on its way (`Tracked.rest`): nothing is planned beside it."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
-            return tracked.flight is None  # what is being saved is looked at when that is told
+            return tracked.flight is None  # a save under way is looked at when it is reported
         async with tracked.looking:
             until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
             while not self.is_current(tracked):
@@ -285,7 +290,7 @@ class Reconciler:
                 is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
                 if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
                     break
-                reload_waited_for = stat  # one wait is enough for each of the file's texts
+                reload_waited_for = stat  # wait only once for each of the file's texts
         return True
 
     def _stat(self, tracked: Tracked) -> Stat | None:
@@ -345,7 +350,7 @@ class Reconciler:
         is_save = False
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
-                # The editor has taken it from there, and was typed in since
+                # The editor took the disk's text, and the user typed since
                 tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
                 tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
                 await self._from_disk.gives_back(tracked, written_over, on_disk.text)
@@ -367,7 +372,7 @@ class Reconciler:
                 newest = tracked.history.newest
                 noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
                 tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
-                tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
+                tracked.edited = tracked.user_dirty = True  # the file lacks what somebody had saved
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
@@ -378,7 +383,8 @@ class Reconciler:
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
     ) -> _Start | None:
-        """Where the change begins that led to `on_disk`, which is noted as what the file says. None: it is none, or the next look has to begin anew."""
+        """Where the change that led to `on_disk` begins. Notes `on_disk` as what the file says. None: there is no
+        change, or the next look has to begin anew."""
         behind = self._behind
         was, was_gone = None, tracked.saved is None and tracked.stat is None
         if was_gone and on_disk.text is not None:
@@ -393,10 +399,10 @@ class Reconciler:
             return None
         told = tracked.history.told_text() if explained is None else None
         if told is not None and _refuses(tracked, told, on_disk, tracked.history.told_at):
-            tracked.not_saved(told)  # known here before `saved` gets to it
+            tracked.not_saved(told)  # known here before `saved` finds it
         if explained is None and on_disk.text is not None and tracked.said is not None:
             save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
-            if save is not None and save != before:  # nobody saw its bytes, nor on top of what it was saved
+            if save is not None and save != before:  # nobody saw its bytes, or what it was saved over
                 saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
                 await behind.saved_over(tracked, path, save, saved_at)
                 if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
@@ -410,7 +416,7 @@ class Reconciler:
         if on_disk.text is not None and tracked.was_saved(on_disk.text):
             if tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = False
-            return None  # by the editor: where its text differs now, that was done since
+            return None  # saved by the editor: where the document differs now, it was edited since
         if explained is None and on_disk.text is not None:
             before = tracked.history.base(on_disk.text, before)
         elif explained is not None and on_disk.text is not None:
@@ -418,7 +424,7 @@ class Reconciler:
             if save is not None and before is not None:
                 saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
                 behind.passes(tracked, save, saved_at, start=before)
-        # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
+        # The mirror has nothing of an undecided conflict: the file's text is measured from where the conflict began.
         undecided = self._conflicts.on_disk(tracked)
         base, written_over = before, None
         if undecided is not None and on_disk.text is not None:
@@ -433,8 +439,11 @@ class Reconciler:
     async def _not_a_save(
         self, tracked: Tracked, path: str, on_disk: OnDisk
     ) -> tuple[OnDisk, tuple[int, Explained] | None] | None:
-        """What the file says by now, and how the document's history explains that. None: it is a save, or the next look has to begin anew. While an
-        agent may change files, a text that the document said is given time to be told as a save."""
+        """What the file says by now, and how the document's history explains that. None: it is a save, or the next look
+        has to begin anew.
+
+        While an agent may change files, a text that the document had is given time to be reported as a save.
+        """
         saves = tracked.saves
         if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
             return None
@@ -442,12 +451,12 @@ class Reconciler:
         for _ in range(PEEKS):
             if not self._files.had(tracked, on_disk) or not self._acts():
                 break
-            # A save may be seen before it is told
+            # A save may be seen before it is reported
             self._taken_when_empty(tracked, on_disk.text or "")
             self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
             if await tracked.history.until_told(RELOAD_SECONDS):
                 if self._storage.stat(path) != on_disk.stat:
-                    return None  # that was another one
+                    return None  # that was another save
                 saves = tracked.saves
                 if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
                     return None
@@ -461,8 +470,9 @@ class Reconciler:
         return on_disk, explained
 
     async def _is_told_late(self, tracked: Tracked, saves: int) -> bool:
-        """Whether the document, which says what was found on the disk, was saved with it: what was typed may be told after it is on the disk, together
-        with the save. `saves`: of the document, when that was found."""
+        """Whether the document, which says what was found on the disk, was saved with that text. An editor may report
+        typed text only when it is on the disk, together with the save. `saves`: how many saves of the document were
+        reported when the text was found."""
         if not self._editor.capabilities.reopens or tracked.closed:
             return False
         return tracked.saves > saves or await tracked.history.until_told(RELOAD_SECONDS)
@@ -476,13 +486,13 @@ class Reconciler:
             return
         refused = tracked.refused[0] == tracked.stat and tracked.refused[1] >= MAX_REFUSALS
         if seen is not None:
-            # Nothing of it is in the document, also where the newest change alone would have fitted
+            # Nothing of it is in the document, even if the newest change alone would have fitted
             seen.changes = None
         session, author = (None, None) if seen is None else (seen.last.session, seen.last.author)
         self._conflicts.found(tracked, "disk", base, disk, session, author, said=said, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
-        """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""
+        """Brings mirror and disk together as the user decided. Returns False if that is not possible now; then nothing was changed."""
         tracked = conflict.tracked
         if not await tracked.rest(ANSWER_SECONDS):
             return False
@@ -497,7 +507,7 @@ class Reconciler:
             side = "ours" if take == "mine" else "theirs"
             settled = settle(conflict.base, now.text, on_disk.text, side)
             if conflict.refused and take == "mine":
-                settled = ChangeSet.of(len(now.text), ())  # nothing of the disk's is wanted
+                settled = ChangeSet.of(len(now.text), ())  # nothing from the disk is wanted
             if settled is None:
                 return False
             raw = now.changes_in_raw(settled)
@@ -514,8 +524,9 @@ class Reconciler:
 
 
 def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
-    """Whether a save of `text`, reported at `told_at` (acts.py), was not made because the file had changed by then: it has nothing of `text`. Or somebody
-    overwrote the save in that moment without knowing it. Either way the text is not in the file, and the document still has it unsaved."""
+    """Whether a save of `text`, reported at `told_at` (acts.py), did not reach the file. Either it was not made,
+    because the file had changed by then and has nothing of `text`, or somebody overwrote it at that moment without
+    knowing it. In both cases the document still has `text` unsaved."""
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
     return not has(str(tracked.saved), on_disk.text, [normal(str(text))])

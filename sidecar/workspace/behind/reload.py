@@ -1,6 +1,7 @@
-"""Reloader: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top.
+"""Reloader: has the editor take a document's text from the disk itself, without making the document dirty, and puts the
+user's changes on top.
 
-What was typed before it did so, or between two writes of the file, is put right afterwards.
+Text that was typed before the editor does so, or between two writes of the file, is put right afterwards.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.watch import Watch
 
 _PUT_RIGHT_SECONDS = 20.0
-"""How long what a reload did to a newer text is put right. Every key that is pressed meanwhile makes the editor refuse that."""
+"""How long the sidecar tries to put right what a reload did to a newer text. The editor refuses each attempt during
+which a key is pressed."""
 
 
 def keep_apart(editor: Editor, tracked: Tracked, why: str, lines: Sequence[int]) -> None:
-    """The disk's change is not in the document: the document's text stays, and the user is told. `lines`: from 0."""
+    """Leaves the document without the disk's change, and tells the user. `lines`: from 0."""
     tracked.apart = True
     if editor.capabilities.conflicts:
-        return  # it shows them itself
+        return  # it shows conflicts itself
     named = ", ".join(str(line + 1) for line in lines[:5])
     editor.show(
         "warning",
@@ -45,7 +47,7 @@ def keep_apart(editor: Editor, tracked: Tracked, why: str, lines: Sequence[int])
 
 
 class Reloader:
-    """For editors that offer it (`EditorCapabilities.reload`)."""
+    """For editors that offer a reload (`EditorCapabilities.reload`)."""
 
     def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:
         self._editor = editor
@@ -53,10 +55,12 @@ class Reloader:
         self._files = files
 
     async def take(self, tracked: Tracked, before: str, now: Normal, disk: str, changes: ChangeSet) -> bool:
-        """Asks our own extension to take the disk's text and to put on top what else `changes` (of the mirror) would leave.
+        """Asks our extension to take the disk's text, and to put on top what else `changes` (of the mirror) leads to.
+        Returns False if it did not.
 
-        The disk's text replaces what the document says in that moment, not what it said when this was asked. What was typed in between is
-        merged as if it had been there before, and comes back; what is typed after it stays."""
+        The disk's text replaces what the document says at that moment, and not what it said when the request was sent.
+        Text that was typed in between is merged as if it had been there before, and comes back. Text that is typed later stays.
+        """
         document = tracked.document
         wanted = normal(changes.apply(now.raw))
         on_top = diff(disk, wanted)
@@ -73,7 +77,7 @@ class Reloader:
                     return False
                 told = 0 if followed.watch is None else len(followed.watch.edits)
                 last = None if answer.taken is None else answer.version
-                # Neovim closes the document and opens it again; in VS Code somebody may have typed in between
+                # Neovim closes the document and opens it again; in VS Code the user may have typed in between
                 reloaded = await watch.wait(
                     MIRROR_SECONDS,
                     lambda: followed.watch is not None or (last is not None and document.version >= last),
@@ -111,8 +115,8 @@ class Reloader:
         return True
 
     async def _says_at(self, watch: Watch, version: int, wanted: str, *, otherwise: bool) -> bool:
-        """Whether the document says `wanted` with that version: what came on top of the disk's text may have taken that out again. `otherwise`: where
-        the version is not told."""
+        """Whether the document says `wanted` at that version: edits on top of the disk's text may have taken part of it
+        out again. `otherwise`: the result if the text of that version is not known."""
         with anyio.move_on_after(MIRROR_SECONDS):
             while watch.document.version < version:
                 await watch.news.wait()
@@ -120,11 +124,12 @@ class Reloader:
         return otherwise if text is None else say_the_same(text, Text.of(wanted))
 
     async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
-        """The editor has taken `disk`, in which somebody changed `had_read`, in the place of `saved`: what only that had comes back."""
+        """The editor took `disk`, which somebody made from `had_read`, in place of `saved`. Puts back what only `saved` had."""
         await self._put_right(tracked, had_read, Normal(saved), Text.of(disk), ChangeSet(len(disk)))
 
     async def _take_again(self, tracked: Tracked, current: Normal, disk: Text, wanted: str) -> bool:
-        """Once more from the disk, if that still says `disk`, with what leads to `wanted` on top: for an editor that takes no other edits."""
+        """Reloads once more if the disk still says `disk`, with the changes that lead to `wanted` on top: for an editor
+        that takes no other edits. Returns whether the document then says `wanted`."""
         path = to_path(tracked.document.uri)
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if on_disk is None or on_disk.text != disk or not self._files.is_unmoved(tracked, current, on_disk):
@@ -140,9 +145,12 @@ class Reloader:
         return isinstance(answer, Reloaded) and await tracked.becomes(wanted, MIRROR_SECONDS)
 
     async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, told: int, on_top: int) -> None:
-        """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
-        that, and comes back. `told`: how many edits were told before the answer. The taking is among them: a later edit that leads to the same text
-        undoes what came on top."""
+        """The document was closed and opened again before the editor took the disk's text. What was typed since it was
+        opened was replaced, and comes back.
+
+        `told`: how many edits were reported before the answer. The reload is among them; a later edit that leads to the
+        same text is an undo of the edits on top. `on_top`: how many edits the editor made on top of the disk's text.
+        """
         text = str(watch.before)
         for i, edit in enumerate(watch.edits[:told]):
             after = text[: edit.start] + edit.new + text[edit.end :]
@@ -157,9 +165,10 @@ class Reloader:
     async def _took_another(
         self, tracked: Tracked, before: str, now: Normal, edits: Sequence[TextEdit], said: Text | None
     ) -> None:
-        """The document was opened again with another text than was planned with: somebody was writing the file. Where that is all of its text, what
-        `edits` made of it is put right. Where it is not, as with a file that is emptied before it is written, all is put back as it was, and the
-        next look begins there. `said`: what the document said with the edits; None: that was not seen."""
+        """The document was opened again with another text than planned: somebody was writing the file. If that was the
+        file's whole text, what `edits` made of it is put right. If not, as when a file is emptied before it is written,
+        everything is put back as it was, and the next look begins there. `said`: what the document said with the edits;
+        None: that was not seen."""
         with anyio.move_on_after(MIRROR_SECONDS):
             await tracked.observed.wait()
         path = to_path(tracked.document.uri)
@@ -176,7 +185,8 @@ class Reloader:
     async def _taken_otherwise(
         self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet
     ) -> None:
-        """The document does not say what was planned: if the disk was written once more, the edits were made on that text."""
+        """The document does not say what was planned. If the file was written once more, the edits were made in that
+        text, and the result is put right."""
         path = to_path(tracked.document.uri)
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if on_disk is None or on_disk.text is None or on_disk.text == disk:
@@ -198,8 +208,9 @@ class Reloader:
         *,
         again: bool = False,
     ) -> None:
-        """The document took `text` (compared form) from the disk, in the place of `replaced`, which is not what was planned. `made`: what came on top of it
-        then; None: that cannot be said. `again`: another reload may put it right, because nothing can be typed during one."""
+        """The document took `text` (compared form) from the disk in place of `replaced`, and does not say what was
+        planned. Merges the two. `made`: the changes made on top of `text`; None: they are not known. `again`: another
+        reload may be used, because nothing can be typed during one."""
         match merge(before, replaced.text, str(text)):
             case Merged() as merged:
                 tracked.apart, proper = False, merged.apply(replaced.text)
@@ -213,14 +224,14 @@ class Reloader:
     async def _comes_to(
         self, tracked: Tracked, proper: str, text: Text, made: ChangeSet | None, *, again: bool = False
     ) -> bool:
-        """Has the document say `proper` with what was typed since it took `text` and `made` was made of that. Whether it does; the user is told where it
-        does not."""
+        """Makes the document say `proper`, and keeps what was typed since it took `text` and got `made` on top. Returns
+        whether it does. If not, the user is told."""
         until = anyio.current_time() + _PUT_RIGHT_SECONDS
-        while made is not None and anyio.current_time() < until:  # the user may go on typing
+        while made is not None and anyio.current_time() < until:  # the user may still be typing
             current, taken = Normal(str(tracked.document.snapshot())), made.apply(text)
             if tracked.flight is not None or tracked.closed:
                 break
-            # What was typed since it was taken stays, also beside what comes back
+            # What was typed since then stays, even next to what comes back
             raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
             if raw.is_empty:
                 return True
@@ -231,7 +242,7 @@ class Reloader:
                 what = "what was changed on the disk"
                 await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
             elif sent.flight.phase is not Phase.REFUSED:
-                break  # gone, or not answered at all
+                break  # the document is gone, or the editor did not answer
             again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, text, normal(raw.apply(current.raw))):
                 return True
@@ -240,7 +251,7 @@ class Reloader:
         return False
 
     def _placed(self, edits: Iterable[TextEdit], text: Text) -> ChangeSet | None:
-        """What these edits are in `text`, as the editor makes them: it knows only their lines and columns. None: they overlap there."""
+        """These edits as changes of `text`, as the editor makes them: it knows only their lines and columns. None: they overlap there."""
         encoding = self._editor.capabilities.encoding
         made = [
             Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
@@ -248,5 +259,5 @@ class Reloader:
         ]
         try:
             return ChangeSet.of(len(text), made)
-        except ValueError:  # places that are no places there
+        except ValueError:  # places that do not exist there
             return None
