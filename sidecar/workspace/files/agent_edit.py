@@ -33,29 +33,29 @@ from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.state import State
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Conflict, tuple[str, Conflict] | None], None]
-"""Called for a refused write, also with the text from which it is a conflict, and that."""
+"""Called for a refused write. The last argument is the text from which it is a conflict, and that conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkedOut:
-    """A plan for these texts."""
+    """A plan, and the texts that it was made for."""
 
     candidates: tuple[Candidate, ...]
     text: Text
     now: Normal | NormalText
-    """What it says."""
+    """The text in the compared form."""
     edit: Planned | NoChange | Conflict | Refusal
     lines: tuple[int, int]
-    """Added and removed by the edit."""
+    """How many lines the edit adds and removes."""
     wanted: Text | None = None
-    """What it leads to, where that is large, and what the agent wants."""
+    """The text after the edit, if that is large and is what the agent wants."""
     against: tuple[str, Conflict] | None = None
-    """The text from which it is a conflict, and that, where it is one."""
+    """The text from which the write is a conflict, and that conflict."""
 
 
 def _normal(text: Text, wanted: AnyText, known: Sequence[Text] = ()) -> Normal | NormalText:
-    """`known`: texts with which what it says will be compared on the event loop."""
-    text.compared()  # which others ask for there
+    """`known`: texts that will be compared with the result on the event loop; the comparison is prepared here."""
+    text.compared()  # needed later, on the event loop
     now = normal_of(text, wanted)
     for one in known:
         says(one, now.text)
@@ -69,9 +69,8 @@ def _led_to(text: Text, changes: ChangeSet) -> Text:
 
 
 class AgentEdit(Intent[Refusal | None]):
-    """Makes the document's text what an agent wants, merged with everybody else's work. Its end None means that the
-    document has that text.
-    """
+    """Makes the document's text what an agent wants, merged with everybody else's work. The result None means that the
+    document has that text."""
 
     goes_on_on_disk = True
 
@@ -85,7 +84,7 @@ class AgentEdit(Intent[Refusal | None]):
         self._place = place
         self._is_notebook = place.tracked is not None and place.tracked.document.language_id == LANGUAGE
         self._uri = place.uri
-        """Of the document, which may be open by another name."""
+        """The document's, which may be open under another name."""
         self._author: Author | None = None
         """The author of the latest attempt."""
         self._ahead: _WorkedOut | None = None
@@ -93,16 +92,17 @@ class AgentEdit(Intent[Refusal | None]):
 
     @property
     def write(self) -> str:
-        """The id in the journal of the attempt that was made."""
+        """The journal's id of the latest attempt."""
         assert self._author is not None, "journalled first"
         return self._author.write
 
     def said_by(self, text: Text | None) -> Kept | None:
-        """`text`, which the document says, where it is known to be what the agent wants. None: they are to be compared."""
+        """`text`, the document's, if it is known to be what the agent wants; None: the two have to be compared."""
         return None if text is None or text is not self._wanted else Kept.of_raw(text)
 
     async def prepare(self, tracked: Tracked) -> None:
-        """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
+        """Plans in a thread, if the texts are large. A plan depends only on the texts: if they have changed when it is
+        done, `plan` makes another."""
         snapshot = tracked.document.snapshot()
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
@@ -118,7 +118,7 @@ class AgentEdit(Intent[Refusal | None]):
     def _worked_out(
         self, candidates: tuple[Candidate, ...], now: Normal | NormalText, text: Text
     ) -> _WorkedOut:
-        """`now` is what `text` says."""
+        """`now` is the compared form of `text`."""
         plan = self._task.plan(candidates, now.text)
         if self._is_notebook:
             plan = self._as_saved(plan, str(now.text))
@@ -144,7 +144,7 @@ class AgentEdit(Intent[Refusal | None]):
         return _WorkedOut(candidates, text, now, Planned(now.raw, changes, after, kept), lines, wanted)
 
     def _as_saved(self, plan: Plan | Refusal, now: str) -> Plan | Refusal:
-        """To a text that a notebook's editor can have."""
+        """The plan, changed so that it leads to a text that a notebook's editor can have."""
         if not isinstance(plan, EditText):
             return plan
         merged = plan.changes.apply(now) if plan.after is None else str(plan.after)
@@ -209,7 +209,7 @@ class AgentEdit(Intent[Refusal | None]):
         known = (planned.changes, ahead.lines) if ahead is not None and ahead.edit is planned else None
         self._wanted = None if ahead is None else ahead.wanted
         self._ahead = None
-        Text.forget()  # the texts that it was planned from are not kept on the way
+        Text.forget()  # do not keep the texts of the plan while the edit is on its way
         return self._recorder.live_edit(self._task.session, self._uri, self._author, known)
 
     def what(self) -> str:
@@ -219,11 +219,11 @@ class AgentEdit(Intent[Refusal | None]):
         return misapplied(self._place.requested)
 
     def right(self, found: Separated) -> Right[Refusal | None]:
-        """What an agent was shown is known, so that its edit is not only taken out but made where it belongs."""
+        """What the agent was shown is known, so its misplaced edit is not only taken out, but also made in the right place."""
         assert self._author is not None, "journalled first"
         task, uri = self._task, self._uri
         landing = self._recorder.corrected_edit(task.session, uri, self._author, found.without)
-        if found.is_undone:  # by the user, who does not want it: the rest only has to go
+        if found.is_undone:  # by the user, who does not want it: only take out the rest
             return Right(found.without, landing, self.undone())
         without = Normal(found.without)
         plan = task.plan(self._candidates(uri, without.text), without.text)
@@ -250,5 +250,5 @@ class AgentEdit(Intent[Refusal | None]):
             )
 
     def _candidates(self, uri: DocumentUri, now: AnyText) -> tuple[Candidate, ...]:
-        """The texts that the write may be based on. `now`: what the document says."""
+        """The texts that the write may be based on. `now`: the document's text (compared form)."""
         return self._state.candidates(self._task.session, uri, self._task.ticket.moment, now)

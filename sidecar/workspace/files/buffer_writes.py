@@ -1,5 +1,5 @@
-"""BufferWriter: writes to documents that the editor has open, or can open: brought together with the disk, edited
-(door.py), saved by policy.
+"""BufferWriter: writes to documents that the editor has open or can open. A document is first brought together with the
+disk, then edited (door.py), and then saved by policy.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 Saving = Literal["agents", "users", "typing", "rejection"]
-"""What is saved: an agent's write, the user's own text, that text while they may be typing it, or a text that was put back. The last two stay as they
-are: what runs at every save (formatting, trimming) is left out."""
+"""What is saved: an agent's write, the user's own text, the user's text while they may be typing, or a text that was
+put back. The last two are saved exactly as they are, without what else runs at every save (formatting, trimming)."""
 
 LEFT_TO_THE_USER = "this editor leaves saving to the user"
 NO_FILE = "it has no file yet; the user saves it"
 COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
 OPEN_SECONDS = 5.0
-"""How long an editor may take to open a document it was asked for."""
+"""How long an editor may take to open a document."""
 _LOOKS = 3
-"""How often a document is looked at that is closed and opened again meanwhile."""
+"""How often a look is repeated if the document is closed and opened again meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untaken:
-    """The editor accepts no edits at all; the document was clean (`clean`) or has unsaved text."""
+    """The editor accepts no edits at all. `clean`: the document had no unsaved text."""
 
     clean: bool
     reason: str
@@ -60,7 +60,7 @@ class Untaken:
 
 @dataclass(frozen=True, slots=True)
 class NotOpened:
-    """The editor does not open the file for us."""
+    """The editor did not open the file for us."""
 
     reason: str = ""
     """In the editor's words, if it gave any."""
@@ -85,13 +85,13 @@ class BufferWriter:
         self._reconciler = reconciler
         self._recorder = recorder
         self.conflicts: Conflicts | None = None
-        """Told of writes that were refused because the user changed the same lines, and of those that were made."""
+        """Told of writes that were refused because the user changed the same lines, and of writes that were made."""
 
     async def write(
         self, task: WriteTask, place: Named, tracked: Tracked
     ) -> WriteDone | Gone | Untaken | Refusal:
-        """Makes the open document say what the agent wants, and saves it by policy. Gone: it was closed on the way, and the disk is
-        the truth now."""
+        """Makes the open document say what the agent wants, and saves it by policy. Gone: the document was closed
+        meanwhile, and the disk is the truth now."""
         tracked = await self._looked_at(tracked)
         was_user_dirty = tracked.is_user_dirty()
         intent = AgentEdit(self._state, self._recorder, self._tell, task, place)
@@ -121,7 +121,7 @@ class BufferWriter:
             self.conflicts.written(task.session, uri)
         said = task.result
         if snapshot is not None and not snapshot.is_narrow and isinstance(said, str) and snapshot.says(said):
-            snapshot.remember(said)  # the next write begins with it
+            snapshot.remember(said)  # the next write starts from it
         if landed and self._state.settings.writes == "confirm":
             return self.undecided(intent.write, uri, place, was_user_dirty=was_user_dirty)
         done = await self.settle(tracked, was_user_dirty)
@@ -130,7 +130,7 @@ class BufferWriter:
         return done
 
     def undecided(self, write: str, uri: DocumentUri, place: Named, *, was_user_dirty: bool) -> WriteDone:
-        """A write that is saved once the user has decided about it."""
+        """The result of a write that is saved after the user has decided about it."""
 
         async def save() -> WriteDone:
             tracked = self._state.documents.get(uri)
@@ -141,7 +141,7 @@ class BufferWriter:
         return WriteDone(saved=False, undecided=Undecided(write, uri, place.requested, save))
 
     async def _looked_at(self, tracked: Tracked) -> Tracked:
-        """The document as it is when mirror and disk were brought together. Neovim closes it and opens it again for that."""
+        """The document after mirror and disk were brought together. Neovim closes and reopens it for that."""
         for _ in range(_LOOKS):
             await self._reconciler.look(tracked)
             now = self._state.documents.get(tracked.document.uri)
@@ -151,7 +151,7 @@ class BufferWriter:
         return tracked
 
     async def save_again(self, session: Session) -> None:
-        """Saves what could not be saved after a write, unless the user has worked on it since."""
+        """Saves what could not be saved after a write, unless the user has edited it since."""
         while session.unsaved:
             tracked = self._state.documents.get(session.unsaved.pop())
             if tracked is None or tracked.is_clean():
@@ -176,7 +176,8 @@ class BufferWriter:
         return await self.appearance(uri) or NotOpened()
 
     async def open_undecodable(self, uri: DocumentUri) -> Tracked | NotOpened:
-        """The same for a file whose encoding only the editor may know. It is closed again when the editor reads it with another one."""
+        """As `open`, for a file whose encoding only the editor may know. If the editor reads it in a wrong encoding, it
+        is closed again."""
         tracked = await self.open(uri)
         if isinstance(tracked, NotOpened) or tracked.is_clean():
             return tracked
@@ -184,7 +185,7 @@ class BufferWriter:
         return NotOpened()
 
     async def read_undecodable(self, uri: DocumentUri) -> Text | None:
-        """What the editor reads in such a file."""
+        """The text that the editor reads in such a file; None: it could not be opened in the right encoding."""
         tracked = await self.open_undecodable(uri)
         if isinstance(tracked, NotOpened):
             return None
@@ -193,7 +194,7 @@ class BufferWriter:
         return text
 
     async def appearance(self, uri: DocumentUri) -> Tracked | None:
-        """The document once the editor has announced it; None when it does not in time."""
+        """The document, once the editor has announced it; None if that takes too long."""
         with anyio.move_on_after(OPEN_SECONDS):
             tracked = await self._state.documents.appearance(uri)
             await tracked.observed.wait()
@@ -201,14 +202,14 @@ class BufferWriter:
         return self._state.documents.get(uri)
 
     async def close(self, tracked: Tracked) -> None:
-        """Has the editor close what was opened for a write only."""
+        """Has the editor close a document that was opened only for a write."""
         try:
             await self._editor.close(tracked.document.client_uri)
         except (EditorGone, EditorRefused, EditorTimeout):
-            pass  # a tab more is no harm
+            pass  # one tab too many does no harm
 
     async def save(self, tracked: Tracked, *, whose: Saving = "agents") -> WriteDone:
-        """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
+        """Saves now, whatever the policy says, unless somebody's change on the disk cannot be merged."""
         document = tracked.document
         if is_untitled(document.uri):  # the editor would ask the user for a name
             return WriteDone(saved=False, note=NO_FILE)
@@ -233,16 +234,16 @@ class BufferWriter:
         if not answer.saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         if exact and not answer.typed:
-            # Perhaps put there behind the document, after a save that formatted it: that is no change from outside
+            # The text may have been put on the disk after a save that formatted it: that is no change from outside
             moment = self._state.beliefs.moment()
             self._state.documents.disk.written(document.uri, raw, moment, by_editor=True)
         if whose == "agents" and mark is not None and not answer.typed:
             self._aftermath(tracked, mark, raw)
         await self._reconciler.look(tracked)
-        # At the very save: what the user typed since is nothing the agent could know, nor is what was typed until then.
+        # The text at the save itself: the agent cannot know what the user typed before or after it.
         said = tracked.text_at_save
         after = before if said is None else normal(said if said.is_narrow else str(said))
-        # One that was closed and opened again has the same version, so that it was saved all the same.
+        # A document that was closed and opened again may have the same version, and so was saved all the same.
         by_itself = not answer.typed and not tracked.closed
         put_back = exact and document.snapshot() == raw
         if after != before and by_itself and not put_back:
@@ -250,7 +251,7 @@ class BufferWriter:
         return WriteDone(saved=True)
 
     def _aftermath(self, tracked: Tracked, since: Mark, before: Text) -> None:
-        """What the save itself changed goes with the agent's work that was saved, and is nobody's."""
+        """What the save itself changed goes together with the agent's work that was saved, and is nobody's."""
         after, now = tracked.text_at_save, tracked.document.snapshot()
         reviewed = self._state.ledgers.get(tracked.document.uri)
         if (
@@ -272,7 +273,7 @@ class BufferWriter:
     def _tell(
         self, task: WriteTask, tracked: Tracked, found: Conflict, against: tuple[str, Conflict] | None
     ) -> None:
-        """The user hears of a conflict once a turn and document: the agent will read again and retry."""
+        """Tells the user of a conflict, once for each turn and document: the agent will read again and retry."""
         session, uri = task.session, tracked.document.uri
         if self.conflicts is not None and against is not None:
             base, places = against
@@ -289,8 +290,8 @@ class BufferWriter:
         )
 
     async def settle(self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents") -> WriteDone:
-        """Saves by policy what an edit of `tracked` led to. Where the user closed the document on the way and the edit opened it
-        again, it is saved and closed, as they left it."""
+        """Saves, by policy, the result of an edit of `tracked`. If the user closed the document meanwhile and the edit
+        opened it again, it is saved and closed, as they left it."""
         now = self._state.documents.get(tracked.document.uri)
         if now is None or now is tracked:
             return await self.save_by_policy(tracked, was_user_dirty, whose=whose)
@@ -304,7 +305,8 @@ class BufferWriter:
     async def save_by_policy(
         self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents"
     ) -> WriteDone:
-        """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""
+        """Saves, or says why not. `was_user_dirty`: the document already had unsaved work of the user's before the text
+        that is to be saved."""
         policy = self._state.settings.after_write
         if is_untitled(tracked.document.uri):
             return WriteDone(saved=False, note=NO_FILE)

@@ -1,4 +1,4 @@
-"""Creator: a new file made in the editor, with its text, as one undoable step; saved, and closed again."""
+"""Creator: creates a file with its text in the editor, as one undoable step, saves it and closes it again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sidecar.workspace.state.state import State
 
 
 class Creator:
-    """For clients that create files and save."""
+    """For editors that create files and save."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class Creator:
         self._behind = behind
 
     async def create(self, task: WriteTask, place: Place) -> WriteDone | Refusal | None:
-        """None when the editor did not take it: then the file is made on the disk. Never while it may still come to it: the text
-        would be there twice."""
+        """Creates the file. None if the editor did not do it: then the caller creates the file on the disk. Not None
+        while the editor may still do it: the text would be there twice."""
         text = without_mark(task.content)
         await self._behind.before_write(place.uri, place.path, place.on_disk, None)
         author = await self._recorder.begin(task.session, place.path, None, text, "editor")
@@ -61,7 +61,7 @@ class Creator:
         with anyio.move_on_after(ANSWER_SECONDS):
             await request.answered.wait()
         if not request.answered.is_set():
-            # what the answer brings is noted and saved all the same
+            # what the answer brings is recorded and saved all the same
             self._door.hold(task.ticket, partial(self._late, task, place, request, author))
             return outcome_unknown(place.requested)
         return await self._answered(task, place, request, author)

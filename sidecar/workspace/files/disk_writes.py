@@ -1,4 +1,4 @@
-"""DiskWriter: writes to files that the editor has not open and cannot open, and to files that are not there yet."""
+"""DiskWriter: writes to new files, and to files that are not open and that the editor cannot open."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class _WorkedOut:
     """What is to be done to a file."""
 
     raw: AnyText
-    """What it says: without a misplaced edit, where one is to be taken out."""
+    """What the file says; if a misplaced edit is to be taken out, the text without it."""
     changes: ChangeSet | Places
     """Of `raw`."""
     after: AnyText | None = None
-    """What they lead to, where that is known without making it."""
+    """The result of the changes, if it is known without applying them."""
     is_wanted: bool = False
-    """That is what the agent wants."""
+    """The result is what the agent wants."""
     refused: Refusal | None = None
-    """The answer, when nothing but a misplaced edit is to be taken out."""
+    """The answer, if a misplaced edit is to be taken out and nothing else is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ class _Begun:
 
     author: Author
     data: Encoded
-    """What the file is to have."""
+    """The file's new content."""
     known: DiskChange
     changes: ChangeSet | Places
     proper: AnyText | None
-    """What the file says without a misplaced edit, where one is taken out."""
+    """The file's text without the misplaced edit that is taken out; None: there is none."""
     refused: Refusal | None
     said: Kept | None
-    """What the file is to say, where that is what the agent wants."""
+    """The file's new text, if it is what the agent wants."""
 
 
 def _normal(text: AnyText, wanted: AnyText, known: Sequence[Text]) -> Normal | NormalText:
     for one in known:
-        one.compared()  # which is asked for next, on the event loop
+        one.compared()  # needed next, on the event loop
     return (
         normal_of(as_text(text), wanted)
         if isinstance(text, Text) or isinstance(wanted, Text)
@@ -74,7 +74,7 @@ def _normal(text: AnyText, wanted: AnyText, known: Sequence[Text]) -> Normal | N
 
 
 def _narrowed(text: str, known: Sequence[Text]) -> AnyText:
-    """`known`: texts of which it may be one."""
+    """`text`, as the equal one of `known` if there is one."""
     found = narrowed(text)
     return (
         found
@@ -95,12 +95,12 @@ def _in_raw(now: Normal | NormalText, plan: EditText) -> _WorkedOut:
 
 def _text(text: AnyText) -> Text:
     found = as_text(text)
-    found.compared()  # which others ask for, on the event loop
+    found.compared()  # needed later, on the event loop
     return found
 
 
 class DiskWriter:
-    """Atomic, journalled, and based on what the agent saw like any other write."""
+    """Writes are atomic, journalled, and based on what the agent saw, like every other write."""
 
     def __init__(self, state: State, recorder: Recorder, sender: Sender, behind: Behind) -> None:
         self._state = state
@@ -111,7 +111,7 @@ class DiskWriter:
     async def write(
         self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None = None
     ) -> WriteDone | Refusal:
-        """Changes a file that exists. `misplaced`: an edit that is to be taken out of it first, if it is there."""
+        """Changes an existing file. `misplaced`: an edit that is taken out of it first, if it is there."""
         begun = await self._begun(task, place, file, misplaced)
         if not isinstance(begun, _Begun):
             return begun
@@ -121,7 +121,7 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         reload = self._reload(task, place.uri, author, known.after, begun.proper)
-        # Else what was there before is back, and nothing of the agent's is written
+        # Otherwise the write restores what was there before, and contains nothing of the agent's
         is_agents = begun.refused is None
         if reload is None and is_agents:
             self._behind.writes(task.session, place.uri, author, known)
@@ -154,7 +154,7 @@ class DiskWriter:
     async def _begun(
         self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None
     ) -> _Begun | WriteDone | Refusal:
-        """Works the change out and journals it. The texts that this takes are let go with this call."""
+        """Works the change out and journals it. The texts that this needs are released when the call ends."""
         storage = self._state.storage
         decoded = await self._read(place, file)
         if isinstance(decoded, Refusal):
@@ -165,7 +165,7 @@ class DiskWriter:
         worked_out = await self._worked_out(task, place, before, misplaced)
         if not isinstance(worked_out, _WorkedOut):
             return worked_out
-        Text.forget()  # nobody asks for what it was worked out from soon
+        Text.forget()  # the texts of the plan are not needed soon
         raw, changes = worked_out.raw, worked_out.changes
         size = len(raw) + len(task.content)
         after = worked_out.after
@@ -209,7 +209,7 @@ class DiskWriter:
     async def _worked_out(
         self, task: WriteTask, place: Place, before: AnyText, misplaced: Misplaced | None
     ) -> _WorkedOut | WriteDone | Refusal:
-        """The texts that it is worked out from are let go with this call, but for the one that is changed."""
+        """Works the change out. The texts that this needs, except the one that is changed, are released when the call ends."""
         size = len(before) + len(task.content)
         known = self._state.beliefs.kept(task.session.id, place.uri)
         now = await aside(size, lambda: _normal(before, task.wanted, known))
@@ -218,7 +218,7 @@ class DiskWriter:
         disk.seen(place.uri, await aside(size, lambda: Kept.of(now.text, newest)))
         candidates = self._state.candidates(task.session, place.uri, task.ticket.moment, now.text)
         proper = now
-        # Some editors end the last line when they save.
+        # Some editors add a final line end when they save.
         text = "" if misplaced is None else str(now.text)
         if misplaced is not None and misplaced.text.rstrip("\n") == text.rstrip("\n"):
             taken_out = merge(misplaced.text, text, misplaced.without)
@@ -246,7 +246,7 @@ class DiskWriter:
         return _WorkedOut(proper.raw, ChangeSet(len(proper.raw)), refused=refused)
 
     def _done(self, author: Author, place: Place) -> WriteDone:
-        """On the disk there is nothing that is not saved, so that only the answer waits for the user."""
+        """On the disk nothing is unsaved, so only the answer waits for the user."""
         if self._state.settings.writes != "confirm":
             return WriteDone(saved=True)
 
@@ -258,8 +258,8 @@ class DiskWriter:
     def _reload(
         self, task: WriteTask, uri: DocumentUri, author: Author, text: Text, proper: AnyText | None
     ) -> Reload | None:
-        """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit, of `proper`
-        where a misplaced one was taken out first."""
+        """The editor has the file open all the same. When it takes the text from the disk, that is the agent's edit: of
+        `proper`, if a misplaced edit was taken out first. None: the document is not open, or has an edit on its way."""
         tracked = self._state.documents.get(uri)
         if tracked is None or tracked.flight is not None:
             return None
@@ -270,7 +270,7 @@ class DiskWriter:
         return self._sender.reload(tracked, text, landing)
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
-        """Makes a file that does not exist, and the folders above it."""
+        """Creates a file that does not exist, and the folders above it."""
         storage, session = self._state.storage, task.session
         text = without_mark(task.content)
         data = await storage.encoded(text, None, place.requested)

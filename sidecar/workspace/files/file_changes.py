@@ -1,4 +1,4 @@
-"""FileChanges: waits until a file's text, as the user sees it, is another one. Nobody is told the text itself here."""
+"""FileChanges: waits until the text of a file, as the user sees it, has changed. It never returns the text itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidecar.workspace.state.places import Place, locate
 from sidecar.workspace.state.state import State
 
 EVERY = 0.2
-"""Seconds between two looks: files that are not open can only be looked at."""
+"""Seconds between two looks: files that are not open can only be polled."""
 MISSING = "missing"
 """The version of a file that does not exist."""
 
@@ -26,8 +26,8 @@ class FileChanges:
         self._consent = consent
 
     async def wait(self, session_id: str, path: str, since: str | None, seconds: float) -> Json | Refusal:
-        """`{file_path, version, changed}`, as soon as the version is not `since`, or after so many seconds; at once without `since`.
-        A version stands for a text: the same text has the same. `path`: absolute."""
+        """Returns `{file_path, version, changed}` as soon as the version is not `since`, or after so many seconds; at
+        once without `since`. A version stands for a text: equal texts have equal versions. `path`: absolute."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -62,7 +62,7 @@ class FileChanges:
 
 
 def _state(place: Place) -> object:
-    """Another one when the text may be another one."""
+    """A value that changes whenever the text may have changed."""
     if place.tracked is not None:
         document = place.tracked.document
         return document.incarnation, document.version

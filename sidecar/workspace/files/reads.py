@@ -1,4 +1,4 @@
-"""read: returns the text for a path: the buffer's if the file is open, the disk's if it is not."""
+"""Reader: returns the text for a path: the buffer's if the file is open, the disk's if it is not."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 _AT_ONCE = 1024 * 1024
-"""Characters of a text that is handed out while its request is received; a larger one is made ready by a thread."""
+"""Characters. A text up to this size is returned while its request is received; a larger one is prepared in a thread."""
 
 
 class Undecodable(Protocol):
     async def read_undecodable(self, uri: DocumentUri) -> Text | None:
-        """What the editor reads in a file that is not UTF-8; None when it reads something else than its bytes."""
+        """The text that the editor reads in a file that is not UTF-8; None if it reads the file in another encoding."""
         ...
 
 
 class Reader:
-    """Serves reads. The ticket is the caller's to release."""
+    """Serves reads. The caller releases the ticket."""
 
     def __init__(self, state: State, reconciler: Reconciler, consent: Consent, buffers: Undecodable) -> None:
         self._buffers = buffers
@@ -41,7 +41,8 @@ class Reader:
         self._consent = consent
 
     async def read(self, ticket: Ticket, line: int | None, limit: int | None) -> str | Refusal:
-        """`line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the session's belief."""
+        """Reads whole lines: `line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the
+        session's belief."""
         if isinstance(start := first_line(line, limit), Refusal):
             return start
         if not await ticket.turn():
@@ -64,7 +65,7 @@ class Reader:
             missing = isinstance(place.on_disk, Missing) and place.tracked is None
             if missing and not self._consent.must_ask(place, "read"):
                 return not_found(ticket.path)
-            # whether a secret exists is told only after a question
+            # only after a question is it told whether a secret file exists
             refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
             if refused is not None:
                 return refused
@@ -74,7 +75,7 @@ class Reader:
             return answer
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
-        """As `read`, but immediate, for an open document that needs no waiting and no question; None otherwise."""
+        """As `read`, but immediate, for an open document that needs neither waiting nor a question; None otherwise."""
         state = self._state
         session = state.sessions.get(ticket.session_id)
         if session is None or state.queues.blocked(ticket) or is_untitled(ticket.path):
@@ -109,7 +110,7 @@ class Reader:
     async def _from_buffer(
         self, session: Session, place: Named, line: int | None, limit: int | None, received: int
     ) -> str | Refusal | None:
-        """None when it is not open, or was closed meanwhile: then the disk is the truth."""
+        """None if the document is not open, or was closed meanwhile: then the disk is the truth."""
         if place.tracked is None:
             return None
         await self._reconciler.look(place.tracked)
@@ -149,7 +150,7 @@ class Reader:
         texts = self._state.documents.disk
         before = texts.newest(place.uri)
         disk, raw = await aside(len(decoded.text), lambda: _kept(decoded.text, before))
-        if texts.newest(place.uri) is before:  # else somebody has seen a newer one
+        if texts.newest(place.uri) is before:  # otherwise a newer text was seen meanwhile
             texts.seen(place.uri, disk)
         served = await aside(len(raw) if limit is None else 0, lambda: serve(raw, line, limit))
         return self._given(session, place, raw, disk, served, received)
@@ -207,7 +208,7 @@ class Reader:
 
 
 def _kept(raw: str, before: Kept | None) -> tuple[Kept, Text]:
-    """What the disk says in the compared form and as it is, in the chunks of what it said `before` where that is the same."""
+    """The disk's text in the compared form and as it is. Both share the chunks of the file's text `before` where they are equal."""
     text = as_text(narrowed(raw)) if before is None else sharing(narrowed(raw), before.text)
     compared = text.compared()
     return Kept(text) if compared is text else Kept.of(compared, before), text

@@ -1,12 +1,13 @@
-"""Writer: an agent's whole-file write, from its ticket to its answer. What it means is `core.writes`; which way it takes is here.
+"""Writer: an agent's whole-file write, from its ticket to its answer. `core.writes` decides what a write means; this
+module decides how it is carried out.
 
-| the file is                | way                                                                                   |
-|----------------------------|---------------------------------------------------------------------------------------|
-| open                       | through the editor, versioned; saved by policy                                        |
-| on the disk, not open      | opened in the editor, written, saved and closed again where it can; else on the disk  |
-| not there                  | made in the editor as one undoable step and saved where it can; else on the disk      |
-| not there any more         | refused: an agent that read it does not know                                          |
-| of no file (untitled)      | through the editor, as long as it is open; never saved                                |
+| the file is                | way                                                                                      |
+|----------------------------|------------------------------------------------------------------------------------------|
+| open                       | through the editor, versioned; saved by policy                                           |
+| on the disk, not open      | opened in the editor, written, saved and closed again if possible; otherwise on the disk |
+| new                        | created in the editor as one undoable step and saved if possible; otherwise on the disk  |
+| read before, and gone now  | refused: the agent does not know that it is gone                                         |
+| without a file (untitled)  | through the editor, while it is open; never saved                                        |
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
 HELD_TIMES = 2
-"""A text may take so many times `max_file_bytes` as a string, as it is sent to the editor. Python keeps one, two or four bytes for each of its
-characters, by the widest one."""
+"""How many times `max_file_bytes` a text may take in memory as a string, as it is sent to the editor. Python keeps one,
+two or four bytes for each character, depending on the widest one."""
 
 
 class Writer:
-    """Routes writes. The ticket stays with the write, also when its answer had to be given before its end."""
+    """Routes writes. A write holds its ticket until it ends, even if its answer had to be given earlier."""
 
     def __init__(
         self,
@@ -69,11 +70,11 @@ class Writer:
         self._creator = creator
 
     async def write(self, ticket: Ticket, content: AnyText) -> WriteDone | Refusal:
-        """Makes the file say `content`, keeping what others changed since the agent saw it."""
+        """Makes the file say `content`, and keeps what others changed since the agent saw it."""
         return await self._in_turn(ticket, content, None)
 
     async def edit(self, ticket: Ticket, replacing: Replacing) -> WriteDone | Refusal:
-        """Makes the change in the text as it is in the moment in which it is sent."""
+        """Makes the change in the text as it is when the edit is sent."""
         return await self._in_turn(ticket, "", replacing)
 
     async def _in_turn(
@@ -184,7 +185,7 @@ class Writer:
         if isinstance(found, Refusal):
             return found
         with found as now:
-            if now.tracked is not None:  # and opened again
+            if now.tracked is not None:  # opened again
                 return kept_changing(place.requested)
             if isinstance(now.on_disk, Missing):
                 return deleted(place.requested)
@@ -217,9 +218,9 @@ class Writer:
             else:
                 done = await self._buffers.write(task, place, tracked)
                 if isinstance(done, WriteDone):
-                    if done.undecided is not None:  # it stays open, where the user sees it
+                    if done.undecided is not None:  # it stays open, so that the user sees it
                         return done
-                    # Opened for this only, so nothing of it is the user's: the disk has it when the answer is sent.
+                    # Opened only for this write, so nothing in it is the user's: it is saved before the answer is sent.
                     if not done.saved:
                         done = await self._buffers.save(tracked)
                     if done.saved:
@@ -238,8 +239,8 @@ class Writer:
     async def _behind(
         self, task: WriteTask, place: Place, file: Resolved, reason: str
     ) -> WriteDone | Refusal:
-        """Writes the file on the disk, because the editor has a reason not to open it for us. Agent and user are told, the user once a
-        turn."""
+        """Writes the file on the disk, because the editor has a reason not to open it for us. The agent is told, and
+        the user once for each turn."""
         touched, uri = task.session.touched, place.uri
         before = touched.get(uri)
         done = await self._files.write(task, place, file)
@@ -266,7 +267,7 @@ class Writer:
         return await self._files.create(task, place, missing)
 
     async def _created_untold(self, task: WriteTask, place: Place) -> WriteDone | Refusal:
-        """The editor was asked to make the file and did not announce it; some make an empty one without a word (lsp-mode)."""
+        """The editor was asked to create the file and did not announce it. Some create an empty file without reporting it (lsp-mode)."""
         storage, documents = self._state.storage, self._state.documents
         found = locate(storage, documents, task.session.roots, place.requested, "write")
         if isinstance(found, Refusal):
