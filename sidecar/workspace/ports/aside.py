@@ -1,6 +1,6 @@
-"""aside: pure work on texts, in a thread where they are large, so that everybody else goes on meanwhile.
+"""aside: runs pure work on texts, in a thread if they are large, so that the event loop is not blocked.
 
-The work must depend on its arguments only. Whoever awaits it must look again at what may have changed since.
+The work must depend only on its arguments. What it was given may be outdated when it is done: the caller must check.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from sidecar import given_back
 T = TypeVar("T")
 
 LARGE = given_back.LARGE
-"""Characters. To compare, journal and note fewer takes the loop a few milliseconds; to ask a thread costs as much as a few thousand."""
+"""Characters. Comparing, journalling and noting fewer takes the loop a few milliseconds; handing work to a thread costs
+as much as a few thousand."""
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
-    """What `work` returns. `size`: characters of the texts together."""
+    """Returns what `work` returns. `size`: characters of the texts together."""
     if size <= LARGE:
         return work()
     given_back.soon(size)

@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 async def side_by_side(items: Collection[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
-    """Does `work` for each, so many at the same time: where most of it is waiting for a disk that takes many as fast as one. Cancelling it lets
-    end what has been begun, and begins with no other."""
+    """Does `work` for each item, at most `at_once` at the same time. For work that mostly waits for a disk, which
+    serves many requests as fast as one. When it is cancelled, work that has begun is finished, and no more is begun."""
     left = iter(items)
 
     async def some() -> None:

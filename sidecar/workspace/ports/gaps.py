@@ -8,7 +8,7 @@ from sidecar.core.overlay import Document, Overlay
 from sidecar.workspace.ports.background import Background
 
 GAP_SECONDS = 1.0
-"""How long a change may take to arrive after a later one. Helix sends them in one moment."""
+"""How long a change may take to arrive after a later one. Helix sends them at almost the same time."""
 
 
 class Gaps:

@@ -1,4 +1,4 @@
-"""in_steps: goes through many things, so that everybody else goes on meanwhile."""
+"""in_steps: iterates over many items and lets other tasks run in between."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import anyio.lowlevel
 T = TypeVar("T")
 
 STEP = 32
-"""Things of which each takes the loop a few dozen microseconds."""
+"""How many items are handled between two pauses; each takes the loop a few dozen microseconds."""
 
 
 async def in_steps(many: Iterable[T]) -> AsyncGenerator[T]:
-    """Each of them. Between two, anything may have changed."""
+    """Yields each item. Between two items, anything may have changed."""
     for number, one in enumerate(many):
         if number % STEP == STEP - 1:
             await anyio.lowlevel.checkpoint()

@@ -1,4 +1,4 @@
-"""NoEditor, NoAgents: for a workspace without either. Files are read and written on the disk, and questions have nobody to answer them."""
+"""NoEditor, NoAgents: for a workspace without either. Files are read and written on the disk, and nobody answers questions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _NoProgress:
 
 
 class NoEditor:
-    """`tell`: gets what the user should know."""
+    """`tell`: called with what the user should know."""
 
     capabilities = EditorCapabilities(name="none")
 
@@ -96,7 +96,7 @@ class NoEditor:
 
 
 class NoAgents:
-    """None is hosted."""
+    """No agent is hosted."""
 
     def list(self) -> list[AgentInfo]:
         return []

@@ -63,19 +63,19 @@ class EditorCapabilities:
     terminal_login: bool = False
     message_buttons: bool = False
     lf_lines: bool = False
-    """This and the following are known by the editor's name. Only "\\n" ends a line (core/lf_lines.py)."""
+    """Only "\\n" ends a line (core/lf_lines.py). This and the following are known by the editor's name."""
     in_any_order: bool = False
-    """It numbers its changes one by one and may send them out of order (core/overlay.py)."""
+    """It numbers its changes one by one, and may send them out of order (core/overlay.py)."""
     keeps_lines: bool = False
     """A buffer is a list of lines: edits cannot change whether the last one has a line end (core/final_end.py)."""
     adds_final_end: bool = False
     """Files that it saves always have a final line end."""
     reopens: bool = False
-    """That it has taken a document from the disk it tells as closing and opening it: what it tells as edits was done in it."""
+    """It reports a reload from the disk as closing and opening the document. What it reports as edits was made in the document."""
 
     @property
     def coordinates(self) -> Coordinates:
-        """How this editor counts."""
+        """How this editor counts positions."""
         return Coordinates(self.encoding, self.lf_lines)
 
 
@@ -87,9 +87,9 @@ class DocumentEdit:
     version: int | None
     edits: tuple[TextEdit, ...]
     create: bool = False
-    """Put a CreateFile before the edits (the file does not exist)."""
+    """Sends a CreateFile before the edits: the file does not exist."""
     delete: bool = False
-    """Nothing but a DeleteFile."""
+    """Sends only a DeleteFile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +106,23 @@ class Saved:
 
     saved: bool
     typed: bool = False
-    """The user typed while the save was prepared: not every change during that time was made by the save."""
+    """The user typed while the save was prepared: some changes of that time are not the save's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """A document has the text on disk, with the edits on top."""
+    """The document has the disk's text, with the requested edits on top."""
 
     version: int
-    """The document's, with both."""
+    """The document's version with both."""
     taken: int | None = None
-    """The version with which the disk's text replaced what it said. None: the editor does it all at once."""
+    """The version in which the disk's text had replaced the document's. None: the editor does all of it in one step."""
     read: int | None = None
-    """The version with the text on disk that it is based on now: another one if the file was written in between."""
+    """The version in which the document has the disk's text that it is now based on. It differs from `taken` if the
+    file was written in between."""
     made: tuple[TextEdit, ...] = ()
-    """What is on top of the text of `read`: what was asked for with what was typed meanwhile or, where the disk said another text than that was
-    made for, what the document said before."""
+    """The edits on top of the text of `read`: those that were requested, with what was typed meanwhile; or, if the disk
+    had another text than the one that they were made for, the edits that lead to what the document said before."""
 
 
 class EditorGone(Exception):
@@ -152,7 +153,7 @@ class Opens:
 
     @classmethod
     def change(cls, uri: str, line: int | None = None) -> Opens:
-        """In which something is to be kept or rejected."""
+        """Opens a place in which something is to be kept or rejected."""
         return cls("Show the change", uri, line)
 
 
@@ -179,12 +180,12 @@ class Question:
     details: Json = field(default_factory=dict[str, object])
     """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
     guest: bool = False
-    """It is a guest's: no conversation is shown in which it could be asked."""
+    """A guest asks it: no conversation is shown in which it could be asked."""
     behind: bool = False
     """The agent does the allowed action itself, where we cannot check it."""
     whole: str = ""
-    """The command, escaped, where `text` leaves part of it out. Whoever asks lets the user see it before the answer, and offers what allows
-    it for good only where it was shown whole."""
+    """The whole command, escaped, if `text` leaves part of it out. Whoever asks lets the user see it before the answer,
+    and offers to allow it permanently only if it was shown whole."""
 
 
 Level = Literal["error", "warning", "info", "log"]
@@ -205,9 +206,11 @@ class Editor(Protocol):
     def capabilities(self) -> EditorCapabilities: ...
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
-        """Enqueues the request before it returns, so nothing can happen between plan and send; awaiting gives the answer.
+        """Enqueues the request before it returns, so nothing can happen between plan and send. Awaiting the result
+        gives the answer.
 
-        Raises EditorGone. It has no time limit: the caller decides how long to wait."""
+        Raises EditorGone. There is no time limit: the caller decides how long to wait.
+        """
         ...
 
     async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved: ...
@@ -216,60 +219,62 @@ class Editor(Protocol):
     async def reload(
         self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
     ) -> Reloaded | str:
-        """`edits` on the disk's text; `changes`: what they make of the text of `version`. A refusal is "version" or "not-active"."""
+        """Reloads the document from the disk. `edits`: changes of the disk's text, made on top of it. `changes`: what
+        the two together change in the text of `version`. A refusal is "version" or "not-active"."""
         ...
 
     async def context(self, uris: Sequence[str] | None) -> Sequence[Mention]:
-        """The problems that it shows in these documents (its own URIs); None: of the active one, with what is selected there, or nothing.
-        Only where the capability is announced."""
+        """The diagnostics that the editor shows in these documents (its own URIs). None: those of the active document,
+        with its selection; empty if there is none. Only if the capability is announced."""
         ...
 
     async def ask(self, question: Question) -> str | None:
-        """The id of the chosen option; None when dismissed. Cancelling the call withdraws the question."""
+        """Returns the id of the chosen option; None if the question was dismissed. Cancelling the call withdraws the question."""
         ...
 
     def show(self, level: Level, message: str, opens: Opens | None = None) -> None:
-        """`opens`: a button that comes with it, where the client shows messages with buttons beside the text. The words say all without it."""
+        """Shows a message. `opens`: a button for it, if the client shows messages with buttons beside the text. The
+        words must be complete without it."""
         ...
 
     def notice(self, session_id: str, message: str) -> None:
-        """A line in the session's conversation; shown as a message where the client has no conversations."""
+        """Adds a line to the session's conversation. Clients without conversations show it as a message."""
         ...
 
     def log(self, level: Level, message: str) -> None: ...
     def session_update(self, session_id: str, update: Json) -> None:
-        """`update` in ACP's own shape; coalescible towards a slow editor."""
+        """`update` has ACP's own shape. Updates may be combined for a slow editor."""
         ...
 
     def session_history(self, session_id: str, update: Json) -> None:
-        """As `session_update`, but for history: shown only where sessions are shown."""
+        """As `session_update`, but for history. Only for clients that show sessions."""
         ...
 
     def session_opened(self, opened: OpenedSession) -> None:
-        """A session is open with its agent, perhaps not for the first time: this can be chosen in it now. Only for clients that show
-        sessions."""
+        """A session is open with its agent, perhaps not for the first time; reports what can be chosen in it now. Only
+        for clients that show sessions."""
         ...
 
     def history_shown(self) -> None:
-        """When this returns, all of it is queued for the editor, ahead of anything later."""
+        """When this returns, the whole history is queued for the editor, ahead of anything later."""
         ...
 
     def agent_state(self, state: AgentState) -> None:
-        """Only for clients that announced it, as the next one."""
+        """Only for clients that announced the capability."""
         ...
 
     def activity(self, activity: Activity) -> None: ...
     async def elicit(self, elicitation: Elicitation) -> Elicited:
-        """Only where the capability is announced. Cancelling the call withdraws it."""
+        """Shows a form or an address. Only if the capability is announced. Cancelling the call withdraws it."""
         ...
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
-        """Output of an agent's command since the last call; coalescible, and only for clients that show it."""
+        """Output of an agent's command since the last call. It may be combined. Only for clients that show it."""
         ...
 
     def terminal_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
-        """Nothing more of it comes. Only for clients that show its output."""
+        """No more output follows. Only for clients that show it."""
         ...
 
     def turn_ended(self, outcome: Json) -> None: ...
@@ -307,9 +312,9 @@ class SessionRequest:
     additional_directories: tuple[str, ...] = ()
     mcp_servers: tuple[Json, ...] = ()
     own_server: str = ""
-    """The name of the sidecar's own among them; "" if it is not."""
+    """The name of the sidecar's own server among them; empty if it is not among them."""
     own_beside: bool = False
-    """The sidecar's own is also for an agent whose own tools are not led to it."""
+    """The sidecar's own server is offered even to an agent whose own tools are not led to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +326,7 @@ class OpenedSession:
     embedded_context: bool = False
     """The agent accepts `resource` blocks in prompts."""
     reference: str = ""
-    """The agent's own id for it, which only `acp/` understands; it outlives the process."""
+    """The agent's own id for the session. Only `acp/` understands it. It outlives the agent's process."""
     replayed: bool = False
     """A loaded session: the agent sent its history."""
     images: bool = False
@@ -329,13 +334,13 @@ class OpenedSession:
     loads: bool = False
     """The agent can continue earlier conversations."""
     rereads: bool = False
-    """Its program is known to read files by itself just before it writes them; its model does not see that."""
+    """The agent's program is known to read files by itself just before it writes them. Its model does not see that."""
     own_tools_live: bool = False
-    """Its own tools are led to ours."""
+    """The agent's own tools are led to ours."""
     reads_disk: bool = False
-    """It is known to read files from the disk and not through us."""
+    """The agent is known to read files from the disk and not through the sidecar."""
     forks: bool = False
-    """The agent can begin another conversation with what was said in it."""
+    """The agent can begin another conversation with what was said in this one."""
 
     @property
     def prompt_capabilities(self) -> Json | None:
@@ -344,8 +349,8 @@ class OpenedSession:
 
     @property
     def choices(self) -> Json:
-        """What the user can choose in it, as every client is told: `modes`, `configOptions`, `promptCapabilities`, `forks`; what there is
-        none of is missing."""
+        """What the user can choose in the session, as every client is told: `modes`, `configOptions`,
+        `promptCapabilities`, `forks`. Keys without a value are left out."""
         found = {
             "modes": self.modes,
             "configOptions": self.config_options,
@@ -385,7 +390,7 @@ class Agents(Protocol):
 
     def list(self) -> list[AgentInfo]: ...
     def found(self, agent: str) -> AgentCommand | None:
-        """The command of an agent that was found on this machine and is not configured."""
+        """The command of an agent that was found on this machine and is not configured; None: there is none."""
         ...
 
     async def open_session(self, request: SessionRequest) -> OpenedSession: ...
@@ -395,13 +400,13 @@ class Agents(Protocol):
         ...
 
     async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
-        """A new conversation that begins with what was said in an earlier or open one, which stays as it is. Nothing of it is told.
-        "unsupported" if the agent cannot do this."""
+        """Opens a new conversation that begins with what was said in an earlier or open one, which stays unchanged. No
+        history is sent. "unsupported" if the agent cannot do this."""
         ...
 
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
-        """The agent's stored conversations, in these folders or (if none are given) in all. `cwd`: where the agent is started if
-        necessary, here and below."""
+        """The agent's stored conversations, in these folders, or in all folders if none are given. `cwd`: the folder in
+        which the agent is started if necessary, here and below."""
         ...
 
     async def delete_session(self, agent: str, reference: str, cwd: str) -> None: ...
@@ -414,7 +419,7 @@ class Agents(Protocol):
         ...
 
     async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
-        """`{agent, state, …}`: what was done, or what a person has to do (docs/reference.md lists the states)."""
+        """Returns `{agent, state, …}`: what was done, or what a person has to do (docs/reference.md lists the states)."""
         ...
 
     async def logout(self, agent: str, cwd: str) -> None: ...
@@ -432,7 +437,7 @@ class Agents(Protocol):
         ...
 
     def stop_command(self, session_id: str, terminal_id: str) -> None:
-        """Ends one command that the agent had run; harmless when it has ended."""
+        """Ends one command that the agent runs. Harmless if it has ended."""
         ...
 
     def reference(self, session_id: str) -> str:
@@ -449,38 +454,40 @@ class Agents(Protocol):
 
 
 class Audit(Protocol):
-    """Who did what, for a person to read afterwards."""
+    """Records who did what, for a person to read afterwards."""
 
     def record(self, event: str, **fields: object) -> None: ...
 
 
 class Approvals(Protocol):
-    """The agent commands that the user approved on this machine."""
+    """The commands of agents that the user approved on this machine."""
 
     def knows(self, command: AgentCommand) -> bool: ...
     def remember(self, command: AgentCommand) -> None: ...
 
 
 class Journal(Protocol):
-    """Stores the text before everything that an agent changes."""
+    """Stores the text before each change by an agent."""
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        """The entry's id; durable when this returns. `takes_back`: entries that are undone once this one is done.
+        """Returns the entry's id; durable when this returns. `takes_back`: the ids of entries that are undone once this one is done.
 
-        Raises JournalFailed."""
+        Raises JournalFailed.
+        """
         ...
 
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        """As `begin`, for many: all are journalled, with one wait for the disk, or none."""
+        """As `begin`, for many entries, with one wait for the disk. Either all are journalled, or none."""
         ...
 
     async def put_back(self, path: str, text: str | None) -> bool:
-        """Whether the newest entry of this file (canonical path) took others back and left it with this text (compared form; None:
-        removed). Never raises."""
+        """Whether the newest entry of this file (canonical path) took other entries back and left the file with this
+        text (compared form; None: removed). Never raises."""
         ...
 
     async def told(self, path: str) -> Sequence[Told]:
-        """The newest entries of this file (canonical path) that ended, as its review is told from (core/retold.py); oldest first. Never raises."""
+        """The newest finished entries of this file (canonical path), in the form from which its review is restored
+        (core/retold.py); oldest first. Never raises."""
         ...
 
     async def held(self, path: str, text: str) -> bool:
@@ -492,16 +499,16 @@ class Journal(Protocol):
         ...
 
     async def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
-        """As `finish`, for many that ended alike."""
+        """As `finish`, for many entries with the same outcome."""
         ...
 
     async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        """The unreviewed hunks of a document and the text they are in. Never raises."""
+        """Stores the unreviewed hunks of a document, and the text that they are in. Never raises."""
         ...
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None:
-        """Hunks of a file (canonical path) that the user keeps while others of the same writes stay under review, and the text (raw) that they are
-        in: `told` has them. Never raises."""
+        """Stores the hunks of a file (canonical path) that the user keeps while other hunks of the same writes stay
+        under review, and the text (raw) that they are in. `told` uses them. Never raises."""
         ...
 
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None: ...
@@ -512,17 +519,17 @@ class Journal(Protocol):
     async def forget_ledger(self, *uris: str) -> None: ...
 
     async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
-        """Those of them that a revert has taken back. Never raises."""
+        """Those of the entries that a revert has taken back. Never raises."""
         ...
 
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
-        """The newest entry of this file (canonical path) that is not taken back, and what was there before it; None unless it removed the
-        file. Never raises."""
+        """The newest entry of this file (canonical path) that is not taken back, and what was there before it. None
+        unless that entry removed the file. Never raises."""
         ...
 
     async def gone_before(self, entry_id: str) -> Sequence[tuple[Texts, States | None]]:
-        """What the entries of its file before it did that were taken back after it was made, newest first: their texts and, where these do not say
-        all of it, what was there as a whole. Never raises."""
+        """What those earlier entries of the same file did that were taken back after this entry was made, newest first:
+        their texts and, if these do not say everything, the states of the whole file. Never raises."""
         ...
 
     async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:
@@ -530,13 +537,13 @@ class Journal(Protocol):
         ...
 
     async def folders_under_review(self) -> Sequence[str]:
-        """The folders (canonical) that were made for files of agents' that nobody has reviewed yet, of all workspaces. Never raises."""
+        """The folders (canonical), of all workspaces, that were created for agents' files that nobody has reviewed yet. Never raises."""
         ...
 
-    # The files at the start of a turn; these never raise. See journal.turns.
+    # The files at the start of a turn (journal.turns). These never raise.
 
     async def turn_began(self, start: TurnStart) -> None:
-        """Durable when this returns; replaces the session's previous turn."""
+        """Durable when this returns. Replaces the session's previous turn."""
         ...
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
@@ -544,18 +551,18 @@ class Journal(Protocol):
         ...
 
     async def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
-        """The user saved such a file on top of changes that may not be recorded yet; `turn_saved` follows."""
+        """The user saved such a file on top of changes that may not be recorded yet. `turn_saved` follows."""
         ...
 
     async def turns_seen(self) -> None:
-        """The turns of this process run still."""
+        """The turns of this process are still running."""
         ...
 
     async def turn_acted(self, session: str) -> None:
-        """The agent of the running turn does something that may change files."""
+        """The agent of the running turn is doing something that may change files."""
         ...
 
     async def turn_ended(self, session: str) -> None: ...
     async def last_turn(self, session: str) -> int:
-        """The highest turn of a session that wrote something; 0 when none did."""
+        """The highest turn of a session that wrote something; 0 if none did."""
         ...

@@ -1,8 +1,8 @@
-"""The context of a prompt, on request: a selection, and its diagnostics, as blocks after the prompt.
+"""The context of a prompt, on request: a selection and its diagnostics, as blocks after the prompt.
 
-The text of a selection is the document's, unsaved changes included; positions are the editor's. Diagnostics come from the client, the
-only one that has them all. Our own hints are left out: they mark agents' changes, and an agent would take them for problems. The size is
-limited; the user is told what was not sent.
+The text of a selection is the document's, with unsaved changes; positions are the editor's. Diagnostics come from the
+client, because only the client has them all. Our own hints are left out: they mark agents' changes, and an agent would
+take them for problems. The size is limited, and the user is told what was not sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OWN_SOURCE = "acp-sidecar"
 MAX_SELECTED = 256 * 1024
 """Code points of a selection."""
 MAX_PROBLEMS = 100
-"""Of one document."""
+"""Diagnostics of one document."""
 _MAX_MESSAGE = 1000
 _SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
@@ -38,7 +38,7 @@ class Problem:
     """Where it starts."""
     message: str
     severity: int | None = None
-    """LSP's: 1 error … 4 hint."""
+    """LSP's: 1 (error) to 4 (hint)."""
     source: str = ""
     code: str = ""
 
@@ -53,13 +53,13 @@ class Mention:
 
 
 def selected(text: Text, selection: Range, encoding: Encoding) -> str:
-    """The text of a selection; positions outside the text count as the nearest inside it."""
+    """The text of a selection. A position outside the text counts as the nearest position inside it."""
     start = text.offset_at(selection.start, encoding)
     return text.slice(start, max(start, text.offset_at(selection.end, encoding)))
 
 
 def selection_block(uri: str, words: str, selection: Range, *, embedded: bool) -> Json:
-    """A block for the agent. Lines are given from 1, as people and agents count them."""
+    """A block for the agent. Its line numbers start from 1, as people and agents count."""
     first, last = selection.start.line + 1, selection.end.line + 1
     if selection.end.character == 0 and last > first:
         last -= 1
@@ -74,7 +74,7 @@ def selection_block(uri: str, words: str, selection: Range, *, embedded: bool) -
 
 
 def whole_block(uri: str, text: str, *, embedded: bool) -> Json:
-    """A block for the agent with all of a document's text. Without `embedded`, in a fence that the text cannot end."""
+    """A block for the agent with a document's whole text. Without `embedded`, the text is in a fence that it cannot end."""
     if embedded:
         return {"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}}
     runs = re.findall("`+", text)
@@ -86,7 +86,7 @@ def whole_block(uri: str, text: str, *, embedded: bool) -> Json:
 
 
 def others_problems(problems: Sequence[Problem]) -> list[Problem]:
-    """Without our own hints, the most severe first; at most MAX_PROBLEMS."""
+    """The diagnostics without our own hints, the most severe first; at most MAX_PROBLEMS."""
     others = [problem for problem in problems if problem.source != OWN_SOURCE]
     return sorted(others, key=lambda p: (p.severity or 1, p.where))[:MAX_PROBLEMS]
 
@@ -96,7 +96,7 @@ def named_severity(problem: Problem) -> str:
 
 
 def problems_block(uri: str, problems: Sequence[Problem]) -> Json:
-    """A block for the agent: a line each."""
+    """A block for the agent, with one line for each diagnostic."""
     lines = [f"Diagnostics of {_name(uri)} (line:column, from 1):"]
     for problem in problems:
         what = named_severity(problem)
@@ -113,5 +113,5 @@ def _name(uri: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """For a message to the user."""
+    """The document's name for a message to the user."""
     return shorten(escape(os.path.basename(_name(uri))), 80)

@@ -21,9 +21,9 @@ class ListedSession:
     additional_directories: tuple[str, ...] = ()
     title: str = ""
     updated_at: str = ""
-    """ISO 8601, or ""."""
+    """ISO 8601, or empty."""
     forks: bool = False
-    """The agent can begin another conversation with it."""
+    """The agent can begin another conversation with what was said in this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class AgentState:
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
-    """How a command in a terminal ended: with a code, or by a signal; neither where nobody knows."""
+    """How a command in a terminal ended: with a code, or by a signal. Both are None if that is not known."""
 
     code: int | None = None
     signal: str | None = None
-    """Its name, "SIGTERM", or its number where it has none."""
+    """The signal's name ("SIGTERM"), or its number if it has no name."""
     stopped: bool = False
-    """The user stopped it, and not the turn."""
+    """The user stopped this command, and not the whole turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Elicitation:
 
 @dataclass(frozen=True, slots=True)
 class Elicited:
-    """The answer. `content` only with accept; never recorded anywhere."""
+    """The answer. `content` is set only with accept, and is never recorded anywhere."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Json | None = None
