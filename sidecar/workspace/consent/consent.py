@@ -1,8 +1,8 @@
 """Consent: decides what is allowed without asking, and asks the user about the rest.
 
-The policy (`core.policy`) decides; the user answers what it leaves open. A question is built from the request that will be
-executed: the canonical path or the argv, never the agent's description of it. "Always" means this path, or exactly this command
-line in this folder, for this session.
+The policy (`core.policy`) decides; the user answers what it leaves open. A question is built from the request that will
+be executed: from the canonical path or the argv, never from the agent's description of it. "Always" means this path, or
+exactly this command line in this folder, for this session.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _REASONS = {
 }
 
 SHOWN_WHOLE = 600
-"""Characters of a command that a question shows whole. VS Code cuts a message at 1,000, and folder and reason stand there too."""
+"""Characters of a command that a question shows whole. VS Code cuts a message at 1,000, which also has to hold the
+folder and the reason."""
 
 MOST_DECIDED = 1024
 """How many decisions are cached: agents read the same files repeatedly."""
@@ -71,7 +72,7 @@ ADMIT_OPTIONS = (
     Option("allow", "allow_once", "Allow for now"),
     Option("always", "allow_always", "Always allow"),
 )
-"""Short, as editors cut the words of a button; what they mean is in the question."""
+"""Short, because editors cut the words of a button. The question explains them."""
 
 
 ENTER_OPTIONS = (
@@ -101,21 +102,21 @@ class Consent:
         self._editor = editor
         self._matchers = matchers
         self._decided: dict[tuple[str, str, Access, tuple[str, ...], int], Decision] = {}
-        """The policy's cached decisions; they depend only on the key."""
+        """The policy's cached decisions. They depend only on the key."""
         self._numbers = itertools.count(1)
 
     async def to_read(self, session: Session, place: Place) -> Refusal | None:
-        """None when the place may be read."""
+        """None if the place may be read."""
         return await self._check(session, place, "read", "")
 
     async def to_write(self, session: Session, place: Place) -> Refusal | None:
-        """None when the place may be written."""
+        """None if the place may be written."""
         why = self._why_ask_before_writing()
         return why if isinstance(why, Refusal) else await self._check(session, place, "write", why)
 
     async def to_use_untitled(self, session: Session, named: Named, access: Access) -> Refusal | None:
-        """None when a document without a file may be read or changed. It is in no folder, so it is none of a guest's, whom the user
-        lets into a folder; other agents get its text with every prompt."""
+        """None if a document without a file may be read or changed. A guest may not: the user lets a guest into a
+        folder, and the document is in none. Other agents get its text with every prompt."""
         if session.guest:
             return Refusal(Kind.OUTSIDE, f"{named.requested} is in none of this session's folders")
         why = "" if access == "read" else self._why_ask_before_writing()
@@ -124,7 +125,7 @@ class Consent:
         return await self._asked(session, named, access, "change", why)
 
     def _why_ask_before_writing(self) -> str | Refusal:
-        """By the settings; "" when they do not ask."""
+        """Why the settings ask before a write; empty if they do not ask."""
         match self._state.settings.writes:
             case "deny":
                 return Refusal(Kind.DENIED_BY_POLICY, "writing is switched off by the user's settings")
@@ -134,7 +135,7 @@ class Consent:
                 return ""
 
     async def to_write_behind(self, session: Session, place: Place, reason: str) -> Refusal | None:
-        """None when the file of a clean open document may be written without the editor, which accepts no edits."""
+        """None if the file of a clean open document may be written without the editor, which accepts no edits."""
         words = f"the editor did not accept the edit ({reason or 'no reason given'}), so the file would be written on disk"
         return await self._check(session, place, "write", words)
 
@@ -177,8 +178,11 @@ class Consent:
             return answer in ("allow", "always")
 
     async def to_admit(self, session: Session, *, again: bool, wants: str = "") -> bool | None:
-        """Whether a guest may work in its folders; None when the user gave no answer. `again`: they stopped it, so that an earlier yes
-        does not count. `wants`: what it wants to do there, if not read and change files."""
+        """Whether a guest may work in its folders; None if the user gave no answer.
+
+        `again`: the user stopped it before, so an earlier yes does not count. `wants`: what it wants to do there, if
+        not to read and change files.
+        """
         folders = tuple(dict.fromkeys(root.path for root in session.roots.roots))
         subject = _admission(session.agent, folders)
         if not again and self._approvals.knows(subject):
@@ -201,7 +205,8 @@ class Consent:
     async def to_sign_in(
         self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
     ) -> bool:
-        """Whether a command that an agent names may be run in a terminal, for the user to log in. `env`: names of what it sets."""
+        """Whether a command that an agent names may run in a terminal, so that the user can log in. `env`: the names of
+        the variables that it sets."""
         line = command_line(argv)
         words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
         words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
@@ -229,7 +234,7 @@ class Consent:
     async def to_run(
         self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
     ) -> Refusal | None:
-        """None when the command may be run in that folder (canonical). `env`: names of the variables that it sets."""
+        """None if the command may run in that folder (canonical). `env`: the names of the variables that it sets."""
         if self._state.settings.writes == "deny":
             return Refusal(Kind.DENIED_BY_POLICY, "running commands is switched off by the user's settings")
         command = (folder, *argv)
@@ -251,7 +256,7 @@ class Consent:
         return Refusal(Kind.DENIED_BY_USER, "the user did not allow this command")
 
     async def ask(self, question: Question) -> str | None:
-        """The id of the chosen option; None when dismissed or withdrawn."""
+        """The id of the chosen option; None if the question was dismissed or withdrawn."""
         session = self._state.sessions.get(question.session_id)
         if session is None or not session.alive:
             return None
@@ -270,11 +275,11 @@ class Consent:
         return answer
 
     def needs_no_question(self, path: str, roots: tuple[str, ...]) -> bool:
-        """Whether a file of this canonical path may be read without asking; `roots`: spellings of the root it is beneath. Any thread."""
+        """Whether a file with this canonical path may be read without asking. `roots`: spellings of the root above it. Any thread."""
         return isinstance(decide(path, path, "read", self._matchers, roots=roots), Allow)
 
     def must_ask(self, place: Place, access: Access) -> bool:
-        """Whether the policy leaves anything open about this place."""
+        """Whether the policy does not simply allow this."""
         return not isinstance(self._decide(place, access), Allow)
 
     def _decide(self, place: Place, access: Access) -> Decision:
@@ -307,7 +312,7 @@ class Consent:
     async def _asked(
         self, session: Session, place: Named, access: Access, verb: str, why: str
     ) -> Refusal | None:
-        """None when the user says yes, or has said so for the whole session."""
+        """None if the user says yes, or has said yes for the whole session."""
         if (access, place.path) in session.grants:
             return None
         if not session.may_ask:
@@ -331,7 +336,7 @@ class Consent:
         details: Json,
         line: str = "",
     ) -> Question:
-        """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE."""
+        """`line`: the whole command, escaped, of which `words` show at most SHOWN_WHOLE characters."""
         number = f"{session.id}-{next(self._numbers)}"
         whole = line if len(line) > SHOWN_WHOLE else ""
         return Question(
@@ -382,11 +387,12 @@ def _can_be_overheard(address: str) -> bool:
 
 
 def _stand_ins(folders: Mapping[str, str]) -> str:
-    """Which folders there stand for which here, as words to go on with."""
+    """Says which folders there stand for which folders here; to be appended to a sentence."""
     pairs = [f"{_quoted(there)} stands for {_quoted(here)}" for there, here in folders.items()]
     return shorten(f"; there, {', '.join(pairs)}", 600) if pairs else ""
 
 
 def _admission(agent: str, folders: Sequence[str]) -> AgentCommand:
-    """The subject of an approval. No program's name has a NUL in it, so this is never taken for the approval to start one."""
+    """The subject of an approval. Its name contains a NUL, as no program's does, so it is never taken for the approval
+    to start a program."""
     return AgentCommand("guest\0", (agent, *sorted(folders)))

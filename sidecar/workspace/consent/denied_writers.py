@@ -1,9 +1,10 @@
-"""DeniedWriters: what agents would do by themselves where the settings deny writing and commands.
+"""DeniedWriters: agents that write files or run commands by themselves although the settings deny it.
 
-Their questions about it are answered "no". One that is seen to change a file all the same, because it does not ask, is stopped, and is not used any
-more as long as the settings deny that and the editor runs. Seen is what `behind/whose.py` has evidence for: a tool call that names the file, or one that ran
-meanwhile and may have changed any. The latter does not count where the call was a command that was refused, since it did not run then, nor in
-folders whose names begin with a dot: agents keep notes of their own there.
+Their questions are answered "no". An agent that is seen to change a file all the same, because it does not ask, is
+stopped. It is not used again while the settings deny writing and the editor runs. The evidence is that of
+`behind/whose.py`: a tool call that names the file, or one that ran meanwhile and may have changed any file. The latter
+does not count if the call was a command that was refused, because it did not run; nor in folders whose names begin with
+a dot, where agents keep notes of their own.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ class DeniedWriters:
         self.stop: Callable[[str], None] = lambda session_id: None
         """Stops a session's turn."""
         self.names: Callable[[Session, DocumentUri], bool] = lambda session, uri: True
-        """Whether one of the session's tool calls names the file as one that it changes."""
+        """Whether a tool call of the session names the file as one that it changes."""
 
     def asked(self, session: Session) -> None:
-        """Its agent is given the prompt of a turn."""
+        """The session's agent gets the prompt of a turn."""
         self._refused.pop(session.id, None)
 
     def denies(self, question: Question) -> bool:
-        """Whether the settings answer what an agent asks by itself: it wants to change files or to run a command, and they deny both."""
+        """Whether the settings answer an agent's question: it wants to change files or run a command, and they deny both."""
         return self._state.settings.writes == "deny" and question.action in ("write", "execute")
 
     def denied(self, question: Question) -> str | None:
-        """The id of the option that refuses; None when there is no such option."""
+        """The id of the option that refuses; None if there is none."""
         refusals = {option.kind: option.id for option in reversed(question.options)}
         answer = refusals.get("reject_once", refusals.get("reject_always"))
         if question.action == "execute":
@@ -52,7 +53,7 @@ class DeniedWriters:
         return answer
 
     def wrote(self, session: Session, path: str, call: str | None) -> None:
-        """A change of a file on the disk is this session's agent's. `call`: the tool call that made it, as far as that is known."""
+        """The session's agent changed a file on the disk. `call`: the tool call that did it, if known."""
         if self._state.settings.writes != "deny" or not self._counts(session, path, call):
             return
         name = shorten(escape(os.path.basename(path)), 80)
@@ -65,11 +66,13 @@ class DeniedWriters:
             words += " The change is listed, and can be rejected."
             self._editor.show("warning", words, Opens.change(from_path(path)))
             self._audit.record("denied writer", session=session.id, agent=session.agent, path=path)
-        if self._state.sessions.get(session.id) is session:  # it may be found when that is closed
+        if (
+            self._state.sessions.get(session.id) is session
+        ):  # the change may be found when the session is closed
             self.stop(session.id)
 
     def check(self, agent: str) -> None:
-        """Raises AgentFailed when this agent is not used."""
+        """Raises AgentFailed if this agent may not be used."""
         name = self._seen.get(agent)
         if name is not None and self._state.settings.writes == "deny":
             words = f"{agent} is not used: your settings deny writing and commands, and it has changed {name} by itself."

@@ -11,7 +11,7 @@ from sidecar.workspace.ports.session_ports import Elicitation, Elicited
 from sidecar.workspace.state.sessions import Sessions
 
 OPEN_AT_MOST = 16
-"""At once; an agent that asks more is answered as if the user had closed the form."""
+"""How many may be open at the same time. Further ones are answered as if the user had closed the form."""
 
 
 class Elicitations:
@@ -22,7 +22,7 @@ class Elicitations:
         self._open = 0
 
     async def ask(self, asked: Elicitation) -> Elicited:
-        """The user's answer; a cancel when it is withdrawn, and outside of the session's turn."""
+        """The user's answer. "cancel" if the request is withdrawn, or comes outside of the session's turn."""
         session = self._sessions.get(asked.session_id) if asked.session_id is not None else None
         if asked.session_id is not None and (session is None or not session.acting):
             return Elicited("cancel")

@@ -1,8 +1,9 @@
-"""McpOffers: offers the sidecar's own MCP server and those of the user's settings to an agent, which starts or calls them itself.
+"""McpOffers: offers MCP servers to an agent, which starts or calls them itself: the sidecar's own, and those of the
+user's settings.
 
-An editor may have merged the settings with a repository's. So the user is asked once about a server that was never approved on this
-machine, and sees exactly what would run or be called. Approvals are stored with those of agents (approvals.py). A refused server is
-left out.
+An editor may have merged the settings with a repository's. So the user is asked once about a server that was never
+approved on this machine, and sees exactly what would run or be called. Approvals are stored with those of agents
+(approvals.py). A refused server is left out.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ class McpOffers:
         self._consent = consent
         self._editor = editor
         self.own: Callable[[Session], Json | None] = lambda session: None
-        """The sidecar's own server for a session, in ACP's shape; it needs no question, as it is how the agent reaches us."""
+        """The sidecar's own server for a session, in ACP's shape. It needs no question, because it is how the agent reaches us."""
 
     def own_for(self, session: Session) -> Json | None:
-        """None where it is switched off, or a server of the user's has its name."""
+        """The sidecar's own server; None if it is switched off, or if a server of the user's has its name."""
         if self._state.settings.own_tools == "off":
             return None
         own = self.own(session)
@@ -36,11 +37,12 @@ class McpOffers:
         return own if own is not None and own.get("name") not in users else None
 
     def own_for_everybody(self) -> bool:
-        """Also for agents whose own tools are not led to it. Some take the server of one session for that of another, with its rights."""
+        """Whether it is offered even to agents whose own tools are not led to it. Some agents use the server of one
+        session for another, with its rights."""
         return self._state.settings.own_tools == "all"
 
     async def to(self, session: Session) -> list[Json]:
-        """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
+        """The servers for `session/new`, in ACP's shape. Servers that were given with the session replace those of the same name."""
         agent = self._state.settings.agents.get(session.agent)
         by = agent.transport if agent is not None else None
         given = {server.get("name") for server in session.request.mcp_servers}
@@ -58,7 +60,8 @@ class McpOffers:
 
 
 def _approvable(server: McpServer, by: Transport | None) -> AgentCommand:
-    """The subject of an approval; a URL can never be mistaken for a program. `by`: the agent's transport, as it starts or calls the server."""
+    """The subject of an approval. A URL can never be mistaken for a program. `by`: the agent's transport, because that
+    is what starts or calls the server."""
     if server.url:
         return AgentCommand(f"{server.type} {server.url}", env=server.headers, transport=by)
     return AgentCommand(server.command, server.args, server.env, transport=by)

@@ -1,7 +1,7 @@
 """OfferedFolders: the folders of a conversation that an agent offers (ACP, `session/list`). Only the user grants folders.
 
-Those that lie in the editor's folders or in `allowedRoots` are the user's; any other is asked for by its real path, and left out when it is
-refused. A conversation whose working directory is refused is not taken up.
+Folders within the editor's folders or `allowedRoots` are the user's. The user is asked about any other one by its real
+path, and it is left out if they refuse. A conversation whose working directory is refused is not resumed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.workspace.state.sessions import Session
 log = logging.getLogger(__name__)
 
 MOST_ASKED = 8
-"""Folders of one conversation that are asked for; an agent may name any number."""
+"""About how many folders of one conversation the user is asked. An agent may name any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Granted:
     """What is needed to resume a conversation."""
 
     about: About
-    """With the folders that were granted."""
+    """The conversation, with the folders that were granted."""
     folders: frozenset[str]
-    """Their real paths when they were granted, and those of the user's own."""
+    """The real paths that these folders had when they were granted, and the user's own folders."""
 
     def refuse_others(self, roots: Roots) -> None:
-        """Raises AgentFailed when a folder that is held now is none of those that were granted: it was exchanged meanwhile."""
+        """Raises AgentFailed if a folder that is held now was not granted: it was exchanged meanwhile."""
         for root in roots.roots:
             if not _is_within(root.path, self.folders):
                 raise AgentFailed(
@@ -50,7 +50,8 @@ class OfferedFolders:
         self._users = frozenset(map(os.path.realpath, users))
 
     async def grant(self, session: Session, about: About) -> Granted:
-        """Asks for what has to be asked for; the session is there to ask in. Raises AgentFailed."""
+        """Asks the user about the folders where that is needed. The session must exist, so that it can be asked in.
+        Raises AgentFailed."""
         granted, asked = dict[str, str](), 0
         for path in dict.fromkeys((about.cwd, *about.additional_directories)):
             folder = _folder(path)
@@ -72,7 +73,7 @@ class OfferedFolders:
 
 
 def _folder(path: str) -> str | None:
-    """The real path of a folder; None where a path is none, or names another machine."""
+    """The real path of a folder; None if the path is not a folder, or is on another machine."""
     if check_request(path, windows=os.name == "nt") is not None or path.startswith((r"\\", "//")):
         return None
     folder = os.path.realpath(path)
