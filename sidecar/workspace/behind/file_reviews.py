@@ -147,7 +147,7 @@ class FileReviews:
 
     def came(self, path: str, session: Session | None = None) -> FileChange | None:
         """There is a text under the path: from now on its changes are hunks. Drops and returns the row that ended in no
-        text (the file was removed, or emptied as a whole). The hunks begin with what was there before that row.
+        text (the file was removed, or emptied as a whole), if there is one. The hunks begin with what was there before that row.
 
         `session`: whose turn put the text there. The row of an empty file that another session or turn had made stays.
         """

@@ -51,7 +51,7 @@ class HadRead:
         self._listened = (0, 0)
 
     def listening(self) -> None:
-        """As `Evidence.listening`: what is received now was said after the call of this before the last one."""
+        """As `Evidence.listening`: what is received now was said after the second to last call of this."""
         self._listened = self._listened[1], self._state.documents.disk.moment()
 
     def asked(self, session_id: str) -> None:

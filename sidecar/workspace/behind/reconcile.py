@@ -524,8 +524,8 @@ class Reconciler:
 
 
 def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
-    """Whether a save of `text`, reported at `told_at` (acts.py), did not reach the file. Either it was not made,
-    because the file had changed by then and has nothing of `text`, or somebody overwrote it at that moment without
+    """Whether the file lacks a save of `text` that was reported at `told_at` (acts.py). Either the save was not made,
+    because the file had changed by then and has nothing of `text`; or somebody overwrote it at that moment without
     knowing it. In both cases the document still has `text` unsaved."""
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False

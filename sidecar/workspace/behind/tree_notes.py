@@ -48,7 +48,7 @@ MAX_WATCHED = 4_096
 
 @dataclass(slots=True)
 class Room:
-    """What may still be kept: bytes of contents, and their number."""
+    """What may still be kept: the bytes of contents, and the number of files."""
 
     texts: int = field(default_factory=lambda: MAX_TEXTS)
     kept: int = field(default_factory=lambda: MAX_KEPT)
@@ -64,7 +64,7 @@ class Left:
 
 
 class Touched(NamedTuple):
-    """Files (canonical paths) that are known to be in work, or to be made by agents, when a look begins."""
+    """Files (canonical paths) that somebody is known to work on, or that agents made, when a look begins."""
 
     open: Collection[str] = ()
     made: Collection[str] = ()

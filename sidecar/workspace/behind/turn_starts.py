@@ -105,8 +105,8 @@ class TurnStarts:
     """One per workspace, for all its sessions. The work is done in threads, which touch nothing of a session."""
 
     def __init__(self, journal: Journal, noted: Callable[[], Awaitable[None]] = _at_once) -> None:
-        """`noted`: waits until the journal has all that is under review. Only then is the turn in which that came
-        marked as over there: if this process is ended before, its successor finds what is missing."""
+        """`noted`: waits until the journal has all that is under review. Only then does the journal mark the turn in
+        which that came as over: if this process is ended before, its successor finds what is missing."""
         self._journal = journal
         self._noted = noted
         self.looks = TreeLooks()
