@@ -49,7 +49,8 @@ class Glimpses:
         """The stat, at the last look, of files that were removed or moved and that somebody brought back; None: gone
         again."""
         self._first: dict[str, int] = {}
-        """By path: when a changed link, or a file's changed mode, was first found; see acts.py."""
+        """By path of a changed link, or of a file with a changed mode: when it had last changed (acts.py), as of the
+        first time that this was found."""
         self._looking = Looking(state.storage.read_now)
         evidence.between_acts = self.take
 
@@ -82,8 +83,9 @@ class Glimpses:
             )
 
     def _brought_back(self) -> Iterator[tuple[str, Stat | None]]:
-        """Files that agents removed or moved and that exist again, with their stat: an agent may change or remove them
-        next. Files whose return was noticed before are included, although their rows are no longer under review."""
+        """Files that agents removed or moved and that exist again, each with its stat if that is new since the last
+        look (None: gone again). An agent may change or remove them next. The files of `_back` are included because
+        their rows are no longer under review."""
         gone = (change.path if change.after is None else change.moved_from for change in self._files)
         for path in islice(dict.fromkeys([*self._back, *filter(None, gone)]), MAX_AT_ONCE):
             stat = self._state.storage.stat(path)
@@ -104,8 +106,8 @@ class Glimpses:
         return [seen for seen in found if seen not in later]
 
     def whole_changed_at(self, path: str) -> int:
-        """When a changed link or a changed mode was first found; if that was not noted, when the file was last changed.
-        See acts.py."""
+        """When a link or a file's mode changed: the time that was found first or, if none was noted, the file's last
+        change. See acts.py."""
         return self._first.pop(path, None) or _changed_at(path)
 
     def clear(self) -> None:

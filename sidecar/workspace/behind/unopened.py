@@ -37,8 +37,8 @@ from sidecar.workspace.state.state import State
 WAIT_SECONDS = 2.0
 """How long a look at a file waits for a write of it that is under way."""
 Filled = Callable[[DocumentUri, "str | None", "str | None"], bool]
-"""Whether a file that said the first text (compared form) and now says the second is about to be filled by a command;
-see `Behind.is_being_filled`."""
+"""Whether a file that said the first text and now says the second (None: no file, or no text) is about to be filled by
+a command; see `Behind.is_being_filled`."""
 
 
 class Unopened:
