@@ -168,7 +168,7 @@ class DiskWatch:
                 await self._journal.turn_saving(session.id, path, save)
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
-        """The editor saved a document with this text (raw)."""
+        """The editor saved a document with this text."""
         path = to_path(tracked.document.uri)
         if path is not None and self._running:
             await self._found.saved(path, text)
@@ -184,7 +184,7 @@ class DiskWatch:
             self._told.set()
 
     async def aclose(self) -> None:
-        """Waits until the system's watcher has ended, at most STOP_SECONDS."""
+        """Waits until the system's watchers have ended, at most STOP_SECONDS for each."""
         self._stop_watching()
         for watch in self._stopped:
             if not await anyio.to_thread.run_sync(watch.join, STOP_SECONDS):
