@@ -1,8 +1,8 @@
 """Changes to a text as values: `Edit` (one replacement) and `ChangeSet` (all replacements between two texts).
 
-A ChangeSet knows the length of the text it was made for and refuses any other. It can be applied, undone (`invert`),
-joined with a later change (`compose`), moved over a concurrent one (`map`), and asked where an offset went
-(`map_offset`). It does not find changes (diff.py) and does not decide between them (merge.py).
+A ChangeSet knows the length of the text it was made for and refuses any other. It can be applied, undone (`invert`), joined
+with a later change (`compose`) and moved over a concurrent one (`map`), and it tells where an offset goes (`map_offset`).
+It does not find changes (diff.py) and does not decide between them (merge.py).
 
 Offsets and lengths are code points of the text *before* the change, everywhere in this module.
 """
@@ -33,15 +33,15 @@ class Edit:
 
     @property
     def growth(self) -> int:
-        """By how many code points the text gets longer; negative when it gets shorter."""
+        """By how many code points the text grows; negative if it shrinks."""
         return len(self.new) - (self.end - self.start)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """All edits from one text, `length` code points long, to the next.
+    """All edits that lead from one text, `length` code points long, to the next.
 
-    Edits are sorted and do not overlap; they may touch. The constructor trusts its caller, `of` does not.
+    Edits are sorted and do not overlap, but may touch. `of` checks this; the constructor does not.
     """
 
     length: int
@@ -49,7 +49,8 @@ class ChangeSet:
 
     @classmethod
     def of(cls, length: int, edits: Iterable[Edit]) -> ChangeSet:
-        """A checked ChangeSet without edits that do nothing; ValueError when edits overlap, are unsorted or lie outside."""
+        """A checked ChangeSet without edits that do nothing. ValueError if edits overlap, are unsorted or lie outside
+        the text."""
         kept = tuple(edit for edit in edits if edit.new or edit.start != edit.end)
         reached = 0
         for edit in kept:
@@ -68,7 +69,7 @@ class ChangeSet:
         return self.length + sum(edit.growth for edit in self.edits)
 
     def apply(self, text: str | Sliceable) -> str:
-        """The text after the change. ValueError when `text` is not as long as the one this was made for."""
+        """The text after the change. ValueError if `text` does not have the length that this change was made for."""
         self._expect(len(text))
         pieces: list[str] = []
         reached = 0
@@ -80,7 +81,7 @@ class ChangeSet:
         return "".join(filter(None, pieces))  # a single piece is not copied
 
     def invert(self, base: str | Sliceable) -> ChangeSet:
-        """The change that leads from `self.apply(base)` back to `base`. ValueError for a `base` of another length."""
+        """The change that leads from `self.apply(base)` back to `base`. ValueError if `base` has another length."""
         self._expect(len(base))
         back: list[Edit] = []
         shift = 0
@@ -91,7 +92,8 @@ class ChangeSet:
         return ChangeSet(self.length + shift, tuple(back))
 
     def compose(self, other: ChangeSet) -> ChangeSet:
-        """This change and then `other` as one. ValueError when `other` was not made for the text after this one."""
+        """This change followed by `other`, as one. ValueError if `other` was not made for the length of the text after
+        this change."""
         if other.length != self.new_length:
             raise ValueError(
                 f"change for {other.length} code points composed onto one that leaves {self.new_length}"
@@ -103,14 +105,14 @@ class ChangeSet:
         return ChangeSet(self.length, tuple(_composed(self.edits, other.edits)))
 
     def map(self, other: ChangeSet, *, before: bool = False) -> ChangeSet:
-        """This change as it has to be applied after `other`, both having been made for the same text.
+        """This change as it must be applied after `other`, where both were made for the same text.
 
-        What both delete is deleted once; what either inserts stays. `before` decides whose insertion comes first when
-        both insert at one point, so that for all A and B of one length
+        Text that both delete is deleted once; text that either inserts stays. `before` decides whose insertion comes first
+        if both insert at one point, so that for all A and B of one length
 
             A.compose(B.map(A))  and  B.compose(A.map(B, before=True))
 
-        give the same text. It never reports a conflict: deciding whether two changes *may* be combined is merge.py's.
+        give the same text. It never reports a conflict: merge.py decides whether two changes *may* be combined.
         """
         if other.length != self.length:
             raise ValueError(f"change for {self.length} code points mapped over one for {other.length}")
@@ -121,8 +123,8 @@ class ChangeSet:
     def map_offset(self, offset: int, assoc: Assoc = -1) -> int:
         """Where `offset` is after the change.
 
-        `assoc` is the side it sticks to where the answer is open: at an insertion (-1: stays in front of it) and inside
-        a replaced stretch (-1: start of the new text, 1: its end). ValueError when it is outside 0..length.
+        `assoc` is the side it sticks to where the answer is open: at an insertion (-1: stays in front of it) and inside a
+        replaced stretch (-1: start of the new text, 1: its end). ValueError if the offset is outside 0..length.
         """
         if not 0 <= offset <= self.length:
             raise ValueError(f"offset {offset} is outside 0..{self.length}")
@@ -149,7 +151,8 @@ def _slice(text: str | Sliceable, start: int, end: int) -> str:
 
 
 def _composed(first: tuple[Edit, ...], second: tuple[Edit, ...]) -> Iterable[Edit]:
-    """Edits that touch in the text between the two changes become one; that text itself is never needed."""
+    """Compose two lists of edits. Edits that touch in the text between the two changes become one; that text itself is
+    never built."""
     i = j = 0
     shift = 0  # middle = base + shift, for everything before first[i]
     while i < len(first) or j < len(second):
@@ -185,14 +188,15 @@ def _composed(first: tuple[Edit, ...], second: tuple[Edit, ...]) -> Iterable[Edi
 
 
 def _between(inserted: list[tuple[int, str]], low: int, high: int) -> Iterable[str]:
-    """The inserted text inside low..high. What else lies there was the base's, and the second change deleted it."""
+    """The inserted text inside low..high. Any other text there was the base's, and the second change deleted it."""
     for start, text in inserted:
         if start < high and low < start + len(text):
             yield text[max(low - start, 0) : high - start]
 
 
 def _mapped(edits: tuple[Edit, ...], other: tuple[Edit, ...], before: bool) -> Iterable[Edit]:
-    """An edit is an insertion at its start plus a deletion; insertions of both sides are ordered by that point."""
+    """Map `edits` over `other`. An edit counts as an insertion at its start plus a deletion; insertions of both sides
+    are ordered by that point."""
     i = 0
     shift = 0  # by other[:i], which lie wholly in front of the edit at hand
     for edit in edits:
@@ -231,7 +235,7 @@ def _extend(stretches: list[tuple[int, int]], start: int, end: int) -> None:
 
 
 def changes_as_steps(changes: ChangeSet) -> list[Edit]:
-    """The edits of one change, as edits that follow one another."""
+    """The edits of one change as consecutive edits, each on the text that the one before left."""
     steps: list[Edit] = []
     shift = 0
     for edit in changes.edits:

@@ -1,4 +1,4 @@
-"""Hunk: a stretch of a text that agents changed, and what an edit of that text leaves of it. Pure.
+"""Hunk: a stretch of a text that agents changed, and how edits of the text change the hunk. Pure.
 
 Offsets are code points in the raw text.
 """
@@ -22,13 +22,13 @@ NewId = Callable[[], int]
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """The current text contains `text` from `start` to `end`; before the first version it contained `old`."""
+    """The current text contains `text` from `start` to `end`. Before the first version, `old` was there."""
 
     id: int
     start: int
     end: int
     was: AnyText
-    """`old`, as it is kept."""
+    """`old` in its stored form."""
     versions: tuple[Version, ...]
 
     @property
@@ -37,7 +37,7 @@ class Hunk:
 
     @property
     def said(self) -> AnyText:
-        """`text`, as it is kept."""
+        """`text` in its stored form."""
         return self.versions[-1].said
 
     @property
@@ -54,19 +54,19 @@ class Hunk:
 
     @property
     def is_aftermath(self) -> bool:
-        """No part of it is an agent's own work."""
+        """True if no part of it is an agent's own work."""
         return all(version.author.aftermath for version in self.versions)
 
     @property
     def unknown_beneath(self) -> tuple[Author, ...]:
-        """The unknown authors whose versions lie beneath all others. Empty if the last author is unknown, too."""
+        """The unknown authors whose versions lie beneath all others. Empty if the last author is unknown too."""
         if self.author.unknown:
             return ()
         return tuple(takewhile(lambda author: author.unknown, (version.author for version in self.versions)))
 
     @property
     def was_of_known(self) -> AnyText:
-        """The text before the first version that is not by one of `unknown_beneath`."""
+        """The text before the first version that is not by an author of `unknown_beneath`."""
         beneath = len(self.unknown_beneath)
         return self.versions[beneath - 1].said if beneath else self.was
 
@@ -75,8 +75,8 @@ class Hunk:
 
 
 def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
-    """What remains of a hunk once other authors' work in it has left review. Lines that say again what they did before its authors are no part of it any
-    more. If one author remains, each change becomes a hunk of its own."""
+    """What remains of a hunk after the work of some authors in it left review. Lines that now equal the text before the remaining authors are no
+    longer part of it. If one version remains, each of its changes becomes a hunk of its own."""
     texts = [hunk.old, *(version.text for version in hunk.versions)]
     if len(texts) == 2:
         changes = diff(*texts)
@@ -99,8 +99,8 @@ def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:
 
 
 def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
-    """Whether `edit` (in coordinates before it; those of `hunk` are after it) restored what an agent had deleted there. Reverting the
-    hunk would then duplicate it. Inserted elsewhere, it is the user's text, and the deletion stays under review."""
+    """Whether `edit` restored what an agent had deleted at the hunk. `edit` is in the coordinates before it, `hunk` in those after it. Rejecting the
+    hunk would then insert the text twice. If the same text is inserted elsewhere, it is the user's, and the deletion stays under review."""
     if hunk.start != hunk.end or not edit.new:
         return False
     size = len(hunk.was)
@@ -114,7 +114,7 @@ def is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
 
 
 class Stretch(Protocol):
-    """Where an edit is, whatever it puts there: the code points from start to end."""
+    """The place of an edit: the code points from `start` to `end`."""
 
     @property
     def start(self) -> int: ...
@@ -140,20 +140,20 @@ def _cut(hunk: Hunk, edit: Stretch) -> tuple[int, int]:
 
 
 def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
-    """As `_cut`, but no lines if the edit only inserts something at the start of a line: that changes none of them."""
+    """Like `_cut`, but an empty range if the edit only inserts text at the start of a line, which changes no line."""
     start, end = _cut(hunk, edit)
     return (start, start) if edit.start == edit.end == hunk.start + start else (start, end)
 
 
 def _divided(text: AnyText, lines: tuple[int, int]) -> tuple[AnyText, AnyText, AnyText]:
-    """The text before, on and after these lines."""
+    """The text before these lines, the lines, and the text after them."""
     start, end = lines
     return part(text, 0, start), part(text, start, end), part(text, end, len(text))
 
 
 def _old_of(hunk: Hunk, first: AnyText, last: AnyText) -> tuple[AnyText, AnyText]:
-    """How the replaced text is divided between the first and the last part of a hunk: whole lines go to the first, and a final line without a line end
-    goes to the last if that has no line end either."""
+    """Divide the replaced text between the first and the last part of a hunk. Whole lines go to the first part. A final line without a line end goes
+    to the last part if that has no line end either."""
     old, size = hunk.was, len(hunk.was)
     if not first:
         return "", old
@@ -162,8 +162,8 @@ def _old_of(hunk: Hunk, first: AnyText, last: AnyText) -> tuple[AnyText, AnyText
 
 
 def isolate(hunk: Hunk, edit: Stretch, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
-    """The hunk as up to three hunks: before, on and after the lines of the edit."""
-    if len(hunk.versions) > 1:  # here, work by several authors is not divided
+    """Divide the hunk into up to three: before, on and after the lines of the edit. A hunk with several versions is not divided."""
+    if len(hunk.versions) > 1:  # work by several authors is not divided here
         return [], hunk, []
     left, middle, right = _divided(hunk.said, _cut(hunk, edit))
     if not left and not right:
@@ -184,7 +184,8 @@ def isolate(hunk: Hunk, edit: Stretch, new_id: NewId) -> tuple[list[Hunk], Hunk,
 
 
 def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
-    """The hunk without its newest versions, if `edit` takes back exactly these. So does an undo to a text that was never seen as a whole."""
+    """The hunk without its newest versions, if `edit` takes back exactly these; otherwise None. An undo does this even if it leads to a text that was
+    never seen as a whole."""
     if len(hunk.versions) == 1 or edit.start < hunk.start or edit.end > hunk.end:
         return None
     said = hunk.text
@@ -196,12 +197,12 @@ def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
 
 
 def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
-    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. If the edited line is
-    the last one, a replaced line without a line end leaves review with it: put back, the two would run into each other."""
+    """What remains of a hunk after an edit inside it that no agent made, in the coordinates after the edit. If the edited line is the last one, a
+    replaced line without a line end leaves review with it: restoring it would join the two lines."""
     back = _gone_back(hunk, edit)
     if back is not None:
         return [back]
-    if hunk.start == hunk.end:  # what was deleted there has no line of its own
+    if hunk.start == hunk.end:  # the deleted text has no line of its own
         return [] if edit.new else [replace(hunk, start=edit.start, end=edit.start)]
     if len(hunk.versions) > 1:
         return _without_lines_of_several(hunk, edit, new_id)
@@ -209,7 +210,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     shift = len(edit.new) - (edit.end - edit.start)
     if not left and not right:
         deleted = not edit.new and edit.start <= hunk.start and hunk.end <= edit.end
-        # Only the agent's new text is gone; its removal is still its own change.
+        # Only the agent's new text is gone; that it removed the old text is still the agent's change.
         return (
             [Hunk(hunk.id, edit.start, edit.start, hunk.was, (Version(hunk.author, ""),))] if deleted else []
         )
@@ -230,7 +231,7 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
 
 
 def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
-    """As `without_edited_lines`, for a hunk of several versions. If it cannot be divided, all of it leaves review."""
+    """Like `without_edited_lines`, for a hunk of several versions. If the hunk cannot be divided, all of it leaves review."""
     start, end = _changed(hunk, edit)
     at_start = split(hunk.old, hunk.versions, start)
     at_end = at_start and split(*at_start[1], end - start)

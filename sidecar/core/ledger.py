@@ -1,19 +1,18 @@
-"""Ledger: which parts of a document agents changed and nobody has reviewed yet.
+"""Ledger: the parts of a document that agents changed and that the user has not reviewed yet.
 
-A hunk is a stretch of the current text, its content, and the text that rejecting it would restore. Everything else in the
-document is the user's, or was reviewed. So the text before all unreviewed work needs no copy: it is the current text with every
-hunk reverted. Typing elsewhere only shifts the hunks.
+A hunk is a stretch of the current text with the text that rejecting the hunk restores. Everything outside the hunks is the user's or already reviewed.
+So the text before all unreviewed work needs no copy: it is the current text with every hunk reverted. Typing outside the hunks only moves them.
 
-    user_edit      hunks outside the edit move along; lines changed inside a hunk become the user's and leave it; deleted lines
-                   that are restored at their place are no longer a hunk
-    agent_edit     creates a hunk, or a new version of the lines of another turn's hunk
-    keep, reject   by hunk, turn or session; if another agent worked on top, a three-way merge decides
+    user_edit      Hunks outside the edit move. Lines that the edit changes inside a hunk become the user's and leave the hunk.
+                   A deletion whose lines are restored in place is no longer a hunk.
+    agent_edit     Creates a hunk, or adds a version to a hunk of another turn.
+    keep, reject   Apply to a hunk, a turn or a session. If another agent worked on top, a three-way merge decides.
 
-Undo and redo belong to the editor. They arrive as user edits. If one of them leads to a text from right before or right after an agent's edit, that
-text's hunks are restored. Hunks that a user's edit took out of review come back as soon as that place says the same again (left.py). So undoing an
-agent's edit takes it out of review, and redoing it puts it under review again.
+Undo and redo belong to the editor and arrive as user edits. If one leads to the text from right before or right after an agent's edit, the hunks of
+that text are restored. Hunks that a user's edit took out of review come back as soon as their place has its old text again (left.py). So undoing an
+agent's edit takes it out of review, and redoing it puts it back.
 
-Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
+Offsets are code points in the current raw text of the mirror. The ledger knows nothing of documents, files or editors.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from sidecar.core.text import Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
 MAX_REMEMBERED = 64
-"""How many texts keep their hunks for undo and redo; editors remember about as many steps."""
+"""The number of texts whose hunks are kept for undo and redo. Editors keep about as many undo steps."""
 
 
 Became = Literal["open", "kept", "taken back"]
-"""Still under review; kept by the user; not in the text any more, whoever took it out."""
+"""`open`: still under review. `kept`: kept by the user. `taken back`: no longer in the text, whoever removed it."""
 
 
 def _anybody(author: Author) -> bool:
@@ -51,17 +50,17 @@ def _anybody(author: Author) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """How to revert hunks: `changes` for the current text; `impossible` are hunks that later work prevents from being reverted."""
+    """How to revert hunks. `changes` apply to the current text. `impossible` are the hunks that later work prevents from being reverted."""
 
     changes: ChangeSet
     hunks: tuple[Hunk, ...]
-    """The ledger's hunks once `changes` are applied."""
+    """The ledger's hunks after `changes` are applied."""
     impossible: tuple[Hunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state of a ledger. Edits from the editor since then can be replayed with the author that they turned out to have."""
+    """A saved state of a ledger. The editor's later edits can be replayed from it once their true author is known."""
 
     steps: int
     hunks: tuple[Hunk, ...]
@@ -72,7 +71,7 @@ class Hunks(Moving[Hunk]):
     """The hunks of one text."""
 
     def __init__(self, hunks: Iterable[Hunk] = (), *, are_effective: bool = False) -> None:
-        """`are_effective`: they are known to be as `_effective` gives them."""
+        """`are_effective`: the hunks are known to be in the form that `_effective` returns."""
         super().__init__(hunks)
         self.are_effective = are_effective
         self.have_aftermath = any(hunk.is_aftermath for hunk in self.all())
@@ -83,7 +82,7 @@ class Hunks(Moving[Hunk]):
             self.have_aftermath, self.are_effective = True, False
 
     def has_all_of(self, other: Hunks) -> bool:
-        """Whether every write that has work in `other` also has some here."""
+        """Whether every write with work in `other` also has work here."""
         theirs, ours = map(_writes, other.apart(self, _is_same))
         return theirs <= ours or theirs <= _writes(self.all())
 
@@ -94,16 +93,16 @@ def _writes(hunks: Iterable[Hunk]) -> set[str]:
 
 @dataclass(frozen=True)
 class Seen:
-    """A text that the document had. When it says the same again, these hunks are restored."""
+    """A text that the document had. When the document has this text again, these hunks are restored."""
 
     text: Text
     hunks: Hunks
     left: Left
     number: int
-    """It counts up: texts that were seen earlier have lower numbers."""
+    """Increases with time: texts seen earlier have lower numbers."""
 
     def has_parts_of(self, hunks: Sequence[Hunk]) -> bool:
-        """Whether any of `hunks` was part of a larger hunk here, perhaps one with another number."""
+        """Whether any of `hunks` was part of a larger hunk here, which may have another number."""
         ours = [hunk for hunk, _ in self.hunks.places()]
         wholes = {hunk.id: hunk for hunk in ours}
         parts = [hunk for hunk in hunks if hunk.id not in wholes or _is_part(hunk, wholes[hunk.id])]
@@ -111,19 +110,19 @@ class Seen:
 
 
 class ReviewThen(NamedTuple):
-    """What was under review in a text that a document had."""
+    """What was under review in a text that the document had."""
 
     text: str
     """Raw."""
     hunks: tuple[Hunk, ...]
     texts_seen: int = 0
-    """`Ledger.texts_seen` at that time. Which hunks later texts had is not certain."""
+    """`Ledger.texts_seen` at that time. The hunks remembered for later texts are not certain."""
     left: Left = Left()
 
 
 @dataclass(slots=True)
 class _Ids:
-    """The numbers of hunks, which copies of a ledger share."""
+    """The counter for hunk numbers. Copies of a ledger share it."""
 
     newest: int
 
@@ -140,20 +139,20 @@ class Ledger:
         """The number of the newest text that was remembered for undo and redo."""
         self._kept: set[tuple[int, str]] = set()
         self._absorbed: dict[int, int] = {}
-        """By a hunk's number: the hunk that has its changes now, since a later edit by an agent joined the two."""
+        """Maps the number of a hunk to the number of the hunk that now holds its changes, after a later edit by an agent joined the two."""
         self._steps = 0
-        """The number of edits by agents and reviews."""
+        """The number of agent edits and reviews so far."""
         self.when_seen_again: Callable[[Text], None] | None = None
-        """Called when an edit has led to a text that was seen before, whose hunks are there again."""
+        """Called after an edit led to a text that was seen before and the hunks of that text were restored."""
 
     @property
     def is_idle(self) -> bool:
-        """The ledger tracks nothing: edits need not be reported."""
+        """True if the ledger tracks nothing, so that edits need not be reported."""
         return not self._moving and not self._remembered and not self._left
 
     @property
     def newest_id(self) -> int:
-        """No hunk has a higher number so far."""
+        """The highest number that any hunk has had so far."""
         return self._ids.newest
 
     @property
@@ -165,8 +164,8 @@ class Ledger:
         self._moving = Hunks(hunks)
 
     def told(self, hunks: Sequence[Hunk]) -> bool:
-        """Replaces the hunks by those that a better source knows of the current text. Hunks that were there before keep their numbers; all others get
-        new ones. Returns whether anything changed."""
+        """Replace the hunks with those that a better source knows for the current text. A hunk that was already here keeps its number; all others
+        get new numbers. Returns whether anything changed."""
         was = self.hunks
         numbers = {(h.start, h.end, h.was, h.versions): h.id for h in was}
         known = [numbers.get((h.start, h.end, h.was, h.versions)) for h in hunks]
@@ -187,7 +186,7 @@ class Ledger:
         return self.put_back(len(text), self.hunks).apply(text)
 
     def base_of_known(self, text: str) -> str:
-        """The same, but what nobody is known to have done stays."""
+        """Like `base`, but changes by unknown authors stay in the text."""
         ids = self.ids(lambda author: not author.unknown)
         return self.reject(len(text), ids, lambda author: not author.unknown).changes.apply(text)
 
@@ -198,12 +197,12 @@ class Ledger:
     # Edits
 
     def user_led(self, before: Text, after: Text) -> None:
-        """The text has changed from one to the other, and not by an agent. Other line ends are no edit."""
+        """Record a change from `before` to `after` that no agent made. A change of line ends alone is not an edit."""
         before = self.takes_line_ends(before, after)
         self.user_edits(before, diff(str(before), str(after)))
 
     def user_edits(self, before: Text, changes: ChangeSet) -> None:
-        """Somebody else's edits of the current text, `before`."""
+        """Record edits of the current text, `before`, that no agent made."""
         rope = Rope.of(before)
         for step in changes_as_steps(changes):
             was = rope.snapshot()
@@ -217,14 +216,15 @@ class Ledger:
         after: Callable[[], Text],
         before: Callable[[], Text | None] = lambda: None,
     ) -> bool:
-        """Somebody else's edit of the current text; `length` and `after` describe the resulting text, `before` gives the one that it changed, if
-        that is known. Both are called only where hunks lie or lay.
+        """Record an edit of the current text that no agent made. `length` and `after` describe the resulting text; `before` returns the text that
+        the edit changed, or None if it is not known. `after` and `before` are called only if hunks are or were near the edit.
 
-        Returns whether hunks appeared, disappeared or changed, apart from moving along."""
+        Returns whether hunks appeared, disappeared or changed in any way other than moving."""
         was = self._moving
         numbers = self._looked_at(edit, after)
         may_be_seen = length in [len(seen.text) for seen in self._remembered]
-        # The edit removes text around places where an agent had deleted something: only the text before shows where they were
+        # The edit removes text around deletions by an agent: only the text before the edit shows where they
+        # were.
         squeezed = was.deletions_in(edit)
         may_come_back = self._left.meets(edit)
         self._left, newest = self._left.after(edit, before), self._ids.newest
@@ -245,7 +245,7 @@ class Ledger:
         return [(h.id, h.said) for h in gone] != [(h.id, h.said) for h in come]
 
     def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:
-        """The numbers of the hunks to which an edit that is not an agent's may do more than move them."""
+        """The positions in `_moving` of the hunks that an edit by anyone but an agent may do more than move."""
         hunks = self._moving
         met = hunks.met(edit)
         if (
@@ -260,7 +260,7 @@ class Ledger:
         return met
 
     def _after(self, edit: Edit, numbers: range, after: Callable[[], Text]) -> Hunks:
-        """The hunks after an edit that is not an agent's, of which those with these numbers are looked at."""
+        """The hunks after an edit that no agent made. Only the hunks at the positions `numbers` are looked at; the others move."""
         hunks = self._moving.copy()
         effective = _effective(self._edited(hunks.some(numbers), edit))
         left = [hunk for hunk in effective if not is_put_back(hunk, edit, after)]
@@ -279,7 +279,7 @@ class Ledger:
                 yield from without_edited_lines(hunk, edit, self._id)
 
     def agent_edit(self, before: Text, changes: ChangeSet | Places, after: Text, author: Author) -> None:
-        """An agent's change of the current text, from `before` to `after`."""
+        """Record an agent's change of the current text, from `before` to `after`."""
         self._steps += 1
         self._remember(before)
         hunks = list(self.hunks)
@@ -305,17 +305,17 @@ class Ledger:
             yield Hunk(self._id(), new_start, new_end, before.part(start, end), (version,))
 
     def mark(self) -> Mark:
-        """Call this before the editor does something that may turn out not to be the user's."""
+        """Save the state. Call this before the editor does something that may turn out not to be the user's work."""
         return Mark(self._steps, self.hunks, self._left)
 
     def back_at(self, mark: Mark) -> None:
-        """The text is again what it was at the mark."""
+        """Restore the state of the mark, because the text is again what it was then."""
         self.goes_to(mark.hunks)
         self._left = mark.left
 
     def aftermath(self, since: Mark, before: Text, changes: ChangeSet, after: Text, author: Author) -> bool:
-        """The edits since `since` that were taken for the user's were made by the editor when it saved `author`'s write. Returns False
-        and changes nothing if something else happened in between."""
+        """Attribute the edits since `since` to `author`: they were recorded as the user's, but the editor made them when it saved the author's
+        write. If an agent's edit or a review happened in between, returns False and changes nothing."""
         if self._steps != since.steps:
             return False
         self.back_at(since)
@@ -325,7 +325,8 @@ class Ledger:
     # Review
 
     def keep(self, ids: Iterable[int], whose: AuthorFilter = _anybody) -> list[Hunk]:
-        """Takes hunks out of review and leaves their text; with `whose`, only those authors' versions. Returns the hunks concerned."""
+        """Take hunks out of review and leave their text as it is; with `whose`, only those authors' versions. Returns the hunks that were affected,
+        as they were before."""
         self._steps += 1
         wanted = set(ids)
         kept: list[Hunk] = []
@@ -345,7 +346,7 @@ class Ledger:
         return kept
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
-        """How to revert hunks, in a text of `length`. Does not change the ledger: `rejected` does, after the text has changed."""
+        """How to revert hunks in a text of `length` code points. Does not change the ledger; call `rejected` after the text has changed."""
         wanted = self._with_aftermath(set(ids), whose)
         edits: list[Edit] = []
         left: list[Hunk] = []
@@ -368,8 +369,8 @@ class Ledger:
         return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
 
     def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
-        """The rejection was made: its changes led from `before`, the current text, to `after`. Hunks that were kept while the editor
-        made the changes stay kept."""
+        """Record a rejection whose changes led from `before`, the current text, to `after`. Hunks that the user kept while the editor made the
+        changes stay kept."""
         self._steps += 1
         self._remember(before)
         left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
@@ -384,11 +385,11 @@ class Ledger:
         return _keep_versions(hunk, kept) if any(kept(v.author) for v in hunk.versions) else hunk
 
     def ids(self, whose: AuthorFilter = _anybody) -> list[int]:
-        """Hunks with a version of such an author."""
+        """The numbers of the hunks that have a version by such an author."""
         return [h.id for h in self.hunks if any(whose(v.author) for v in h.versions)]
 
     def became(self, ids: Iterable[int]) -> dict[int, Became]:
-        """What has become of hunks that were under review."""
+        """What became of hunks that were under review, by their numbers."""
         open_ones = {hunk.id for hunk in self.hunks}
         kept = {number for number, _ in self._kept}
         fates: dict[int, Became] = {}
@@ -402,12 +403,13 @@ class Ledger:
     # Undo and redo
 
     def may_come_back(self, text: Text) -> None:
-        """The current text is about to change by edits of which only the final text is known. Remembers its hunks, so that an undo restores them."""
+        """Remember the current hunks, so that an undo restores them. Call this when the current text is about to change by edits of which only the
+        final text is known."""
         if self.hunks:
             self._remember(text)
 
     def has_seen(self, text: Text) -> bool:
-        """Whether that text restores its hunks."""
+        """Whether going back to this text restores its hunks."""
         return any(seen.text == text for seen in self._remembered)
 
     def _remember(self, text: Text) -> None:
@@ -417,17 +419,17 @@ class Ledger:
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def now(self, text: str) -> ReviewThen:
-        """What is under review in `text` (raw), which the document says."""
+        """What is under review in `text` (raw), the document's current text."""
         return ReviewThen(text, self.hunks, self.texts_seen, self._left)
 
     def back_to(self, then: ReviewThen) -> None:
-        """Restores the hunks of that time, without what was kept since. Hunks that are remembered of later texts are forgotten: they may be wrong."""
+        """Restore the hunks of that time, without those kept since. The hunks remembered for later texts are forgotten, because they may be wrong."""
         self.goes_to(then.hunks)
         self._left = then.left
         self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
 
     def copy(self) -> Ledger:
-        """A copy on which a user's edits can be tried; see `becomes`."""
+        """A copy on which to try a user's edits; see `becomes`."""
         tried = copy(self)
         tried.when_seen_again = None
         tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
@@ -435,14 +437,15 @@ class Ledger:
         return tried
 
     def elsewhere(self, hunks: Sequence[Hunk]) -> Ledger:
-        """A ledger for a text other than the document's, with these hunks. Both number new hunks from one counter, so that no number is used twice."""
+        """A ledger with these hunks for a text other than the document's. Both ledgers take new numbers from one counter, so no number is used
+        twice."""
         other = copy(self)
         other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
         other._left, other.when_seen_again = Left(), None
         return other
 
     def becomes(self, tried: Ledger) -> None:
-        """Takes over the result of the user's edits in `tried`, a copy of this ledger, in place of what they led to here."""
+        """Take over the result of the user's edits in `tried`, a copy of this ledger, in place of what they led to here."""
         self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
         self._left = tried._left
 
@@ -461,13 +464,13 @@ class Ledger:
             self._moving = hunks
 
     def left(self) -> Iterator[Seen]:
-        """Remembered texts in which all that is under review now was under review, and more; newest first."""
+        """The remembered texts, newest first, in which everything that is under review now was under review, and something more."""
         for seen in reversed(self._remembered):
             if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
     def goes_back(self, seen: Seen) -> None:
-        """The current text is that one again: restores its hunks."""
+        """Restore the hunks of `seen`, because the current text is that text again."""
         self._left = seen.left
         self._has_again(seen.hunks)
 
@@ -477,11 +480,11 @@ class Ledger:
             self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
-        """The document now has another text, with these hunks. What was kept of them meanwhile stays kept."""
+        """Set the hunks of the text that the document has now. Hunks that the user kept meanwhile stay kept."""
         self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
 
     def takes_line_ends(self, text: Text, like: Text) -> Text:
-        """The current text, in the line ends of one that it is about to become."""
+        """The current text with the line ends of `like`, a text that it is about to become. Also adapts the hunks."""
         if not self.hunks:
             return text
         was, now = str(text), str(like)
@@ -494,7 +497,7 @@ class Ledger:
         return after
 
     def _is_kept(self, hunk: Hunk) -> bool:
-        """Whether the work of any of its authors was kept."""
+        """Whether the user kept the work of any of its authors."""
         return any((hunk.id, version.author.write) in self._kept for version in hunk.versions)
 
     # Helpers
@@ -504,7 +507,7 @@ class Ledger:
         return self._ids.newest
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
-        """`ids`, and the aftermath of turns that would have nothing else left to review."""
+        """`ids`, plus the aftermath of turns that would have nothing else left to review."""
         if not self._moving.have_aftermath:
             return ids
         gone: set[tuple[str, int]] = set()
@@ -518,7 +521,7 @@ class Ledger:
         }
 
     def _with_agent_edit(self, hunks: list[Hunk], edit: _Put, old: _Old, author: Author) -> list[Hunk]:
-        """`edit` is in the coordinates of `hunks`."""
+        """Add an agent's edit to `hunks`. `edit` is in their coordinates."""
         before: list[Hunk] = []
         touched: list[Hunk] = []
         after: list[Hunk] = []
@@ -541,7 +544,7 @@ class Ledger:
 
 
 class _Put(NamedTuple):
-    """An edit, with what it puts there as that is kept."""
+    """An edit whose new text may be an `AnyText`."""
 
     start: int
     end: int
@@ -556,17 +559,18 @@ class _Put(NamedTuple):
 
 
 _Old = Callable[[int, int], AnyText]
-"""What an edit replaces of a stretch, in the coordinates of the text that it changes: nothing is copied that nobody wants."""
+"""Returns the part of a stretch (start, end) that an edit replaces. The stretch is in the coordinates of the text that the edit changes. Called
+only when needed, so that no text is copied in vain."""
 
 
 def _replaced(before: Text, edit: _Put, shift: int, start: int, end: int) -> AnyText:
-    """As _Old has it. `edit` is in the coordinates of `before`, and `shift` is how far those of the stretch are ahead."""
+    """See `_Old`. `edit` is in the coordinates of `before`; the stretch's coordinates are `shift` code points ahead of them."""
     low = max(start - shift, edit.start)
     return before.part(low, max(low, min(end - shift, edit.end)))
 
 
 def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
-    """They lead to `after`."""
+    """The edits of `changes`, which lead to `after`."""
     if isinstance(changes, Places) or after.is_narrow:
         places = changes if isinstance(changes, Places) else Places.of(changes, after)
         for start, end, new_start, new_end in places.hunks:
@@ -576,7 +580,7 @@ def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
 
 
 def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
-    """Without hunks whose text equals the earlier text, and without the aftermath of turns that have nothing left."""
+    """The hunks without those whose text equals the earlier text, and without the aftermath of turns that have nothing else left."""
     found = tuple(h for h in hunks if not h.changes_nothing)
     if not any(h.is_aftermath for h in found):
         return found
@@ -585,7 +589,7 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
 
 
 def _is_same(hunk: Hunk, other: Hunk) -> bool:
-    """Apart from where it is."""
+    """Whether two hunks are equal apart from their place."""
     return hunk is other or (hunk.id, hunk.was, hunk.versions) == (other.id, other.was, other.versions)
 
 
@@ -601,13 +605,13 @@ def _is_part(hunk: Hunk, whole: Hunk) -> bool:
 
 
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
-    """Whether a hunk of `was` is gone, or has changed other than in its place."""
+    """Whether a hunk of `was` is gone, or changed in more than its place."""
     left = {hunk.id: hunk for hunk in now}
     return any((there := left.get(hunk.id)) is None or not _is_same(hunk, there) for hunk in was)
 
 
 def _new_version(touched: Sequence[Hunk], edit: _Put, old: _Old, author: Author) -> Hunk:
-    """One hunk for everything that `edit` and the hunks it touches cover."""
+    """One hunk that covers `edit` and all the hunks it touches."""
     start = min(edit.start, touched[0].start)
     gaps: list[AnyText] = []
     at = start
@@ -626,14 +630,14 @@ def _new_version(touched: Sequence[Hunk], edit: _Put, old: _Old, author: Author)
 
 
 def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
-    """The hunk without those authors' versions, which now count as reviewed; None if nothing is left to review."""
+    """The hunk without those authors' versions, which now count as reviewed. None if nothing is left to review."""
     old, left = kept(hunk.was, hunk.versions, whose)
     return replace(hunk, was=old, versions=left) if left else None
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[AnyText | None, Hunk | None]:
-    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it. Changes by
-    unknown authors beneath those of the known last author are not rejected with these: they stay, as a hunk of their own."""
+    """The text without those authors' versions, and the remaining hunk. The text is None if later work prevents the rejection. If the last author
+    is known, versions by unknown authors beneath are not rejected: they stay as a hunk of their own."""
 
     beneath = {author.write for author in hunk.unknown_beneath}
 

@@ -1,8 +1,8 @@
-"""Left: where a user's edit took hunks out of review. Once that place says the same again, they are under review again. Pure.
+"""Left: the places where a user's edit took hunks out of review. When a place has its old text again, its hunks are under review again. Pure.
 
-An undo brings back what one place said. The rest of the text may differ by then: others have edited elsewhere, the editor has reloaded the file, or
-it reports the undo together with later typing. So each place is followed by itself. It moves along with edits elsewhere and grows with those
-inside it. An edit that goes beyond a place makes it larger, and has to be undone too before its hunks come back.
+An undo restores the text of one place. The rest of the document may differ by then: others edited elsewhere, the editor reloaded the file, or it reports the
+undo together with later typing. So each place is tracked by itself. It moves with edits elsewhere and grows with edits inside it. An edit that reaches beyond
+a place makes it larger, and must be undone too before the hunks come back.
 
 Offsets are code points in the raw text.
 """
@@ -22,28 +22,29 @@ from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 MAX_PLACES = 64
-"""The newest ones are kept; editors remember about as many steps."""
+"""At most this many places are kept, the newest. Editors keep about as many undo steps."""
 MAX_SMALLER = 8
-"""How many smaller places (`Smaller`) a place remembers."""
+"""The number of smaller places (`Smaller`) that a place remembers."""
 MAX_GROWN = 1 << 14
-"""Code points of a place that an edit has gone beyond, at most, for its text to be kept. Of a larger one, only the size and its hunks' texts are known."""
+"""The size in code points up to which the text of a place is kept after an edit reached beyond it. Of a larger place, only its size and the texts of its
+hunks are known."""
 MAX_SAID = 1 << 24
-"""Code points of all places' texts together. The newest place is kept, however long its text is."""
+"""Code points of the texts of all places together. The newest place is kept however long its text is."""
 
 
 class Smaller(NamedTuple):
-    """A place that an edit went beyond."""
+    """A place as it was before an edit reached beyond it."""
 
     text: str
-    """What the larger place said before that edit."""
+    """The text of the larger place before that edit."""
     place: Place
-    """With offsets in that."""
+    """Its offsets are in `text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Between `start` and `end`, the text once said something else: `said`, of `size` code points. None: only the size is known. All `hunks` lay in
-    `said`, from `first` to `last`; their offsets count from its start."""
+    """The stretch from `start` to `end` once had another text: `said`, of `size` code points. `said` is None if only the size is known. All `hunks` were
+    in `said`, between `first` and `last`. Their offsets count from its start."""
 
     start: int
     end: int
@@ -53,9 +54,9 @@ class Place:
     last: int
     hunks: tuple[Hunk, ...]
     newest: int
-    """The highest number that a hunk of the text had then."""
+    """The highest hunk number at that time."""
     smaller: tuple[Smaller, ...] = ()
-    """What this place was before edits went beyond it, newest last."""
+    """The forms of this place before edits reached beyond it, newest last."""
 
     def is_in(self, edit: Edit) -> bool:
         """Whether an edit of the current text changes this place or touches its edge."""
@@ -64,7 +65,7 @@ class Place:
         return edit.start <= self.end and self.start <= edit.end
 
     def after(self, edit: Edit, before: Callable[[], Text | None]) -> Place:
-        """The place after an edit. `before` gives the text that the edit changed, if it is known."""
+        """The place after an edit. `before` returns the text that the edit changed, or None if it is not known."""
         if not self.is_in(edit):
             return self._moved(edit.growth if edit.end < self.start else 0)
         start, end = min(self.start, edit.start), max(self.end, edit.end)
@@ -97,7 +98,7 @@ class Place:
         return replace(self, start=self.start + by, end=self.end + by) if by else self
 
     def shrunk(self, text: Text) -> Place:
-        """The place without those of the newest edits beyond it that are undone in `text`."""
+        """The place before those edits beyond it that are undone in `text`, newest first."""
         place = self
         while place.smaller:
             was, inner = place.smaller[-1]
@@ -108,20 +109,20 @@ class Place:
         return place
 
     def back(self, text: Text, now: Moving[Hunk]) -> tuple[range, tuple[Hunk, ...]] | None:
-        """If `text` says the same again here: the numbers of the current hunks that give way, and the hunks that come back. Otherwise None, also if others
-        have worked here."""
+        """If `text` has the old text here again: the positions in `now` of the hunks that give way, and the hunks that come back. None otherwise, or if
+        others have worked here."""
         if self.end - self.start != self.size or self.end > len(text) or not self._says(text):
             return None
         first, last = self.start + self.first, self.start + self.last
         ids, writes = {hunk.id for hunk in self.hunks}, _writes(self.hunks)
 
         def is_rest(hunk: Hunk) -> bool:
-            """Whether a hunk is what an edit left of one of these. It may lie at the edge of the place, or go beyond it."""
+            """Whether an edit made this hunk out of one of the place's hunks. It may lie at the edge of the place or reach beyond it."""
             return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
 
         around = now.some(now.touched(self.start, self.end))
         if any(h.start == h.end and h.id > self.newest and not is_rest(h) for h in around):
-            return None  # others have removed some of what is there again
+            return None  # others removed part of the text that is back
         numbers = now.touched(first, last)
         hunks = now.some(numbers)
         before = sum(h.end <= first and not is_rest(h) for h in hunks)
@@ -154,7 +155,7 @@ def _writes(hunks: Iterable[Hunk]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """All such places of one text, oldest first."""
+    """All places of one text, oldest first."""
 
     places: tuple[Place, ...] = ()
 
@@ -165,14 +166,14 @@ class Left:
         return any(place.is_in(edit) for place in self.places)
 
     def after(self, edit: Edit, before: Callable[[], Text | None]) -> Left:
-        """After an edit of the current text, which `before` gives, if it is known."""
+        """The places after an edit of the current text. `before` returns that text, or None if it is not known."""
         if not self.places:
             return self
         before = cache(before)
         return Left(tuple(place.after(edit, before) for place in self.places))
 
     def after_all(self, changes: ChangeSet, before: Text) -> Left:
-        """After all edits of a change of the text `before`."""
+        """The places after all edits of a change of the text `before`."""
         left, rope = self, Rope.of(before)
         for step in changes_as_steps(changes) if self.places else ():
             left = left.after(step, rope.snapshot)
@@ -180,7 +181,7 @@ class Left:
         return left
 
     def without(self, hunks: Iterable[Hunk]) -> Left:
-        """Without the places in which these hunks lie: they were decided about."""
+        """The places without those in which these hunks lie, because they were decided."""
         stretches = [(hunk.start, hunk.end) for hunk in hunks]
         left = (
             p for p in self.places if not any(low <= p.end and p.start <= high for low, high in stretches)
@@ -188,8 +189,8 @@ class Left:
         return Left(tuple(left))
 
     def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Callable[[], Text | None]) -> Left:
-        """With a place for these hunks, which the edit took out of review, or changed. They are in order, with their offsets from before the edit. `newest`:
-        the highest number that a hunk had then."""
+        """The places with a new one for `hunks`, which the edit changed or took out of review. `hunks` are in order, with offsets from before the edit.
+        `newest` is the highest hunk number before the edit."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
         if (start, end) == (hunks[0].start, hunks[0].end):
             said: AnyText | None = hunks[0].said
@@ -204,8 +205,8 @@ class Left:
     def back(
         self, edit: Edit, text: Text, now: Moving[Hunk], rest_of: Callable[[Hunk], Hunk | None]
     ) -> tuple[Left, bool]:
-        """The edit has led to `text`: puts the hunks that come back into `now`. `rest_of` gives the part of such a hunk that is still to be reviewed. Returns
-        the places that remain, and whether anything came back."""
+        """After an edit that led to `text`, put the hunks that come back into `now`. `rest_of` returns the part of such a hunk that is still to be
+        reviewed. Returns the places that remain, and whether any hunks came back."""
         made = Edit(edit.start, edit.start + len(edit.new), "")
         left: list[Place] = []
         for place in reversed(self.places):

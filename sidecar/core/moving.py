@@ -1,7 +1,7 @@
-"""Moving: stretches of a text in their order, which edits between them move along.
+"""Moving: stretches of a text, in order, which move with the edits between them.
 
-An edit moves everything behind it: what has moved is noted, and carried out only when somebody looks. So a keystroke costs the search for its
-place and a few copies of references, however many stretches there are.
+An edit moves everything behind it. The move is noted, and carried out only when somebody looks. So a keystroke costs a search for its place
+and a few copies of references, however many stretches there are.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sidecar.core.any_text import AnyText
 from sidecar.core.change import Edit
 
 MAX_MOVES = 1024
-"""Places of edits that are noted before the moves are carried out."""
+"""The number of moves that are noted before they are carried out."""
 
 
 class Stretch(Protocol):
-    """From `start` to `end`; it replaced what was there."""
+    """The code points from `start` to `end`; they replaced the text `was`."""
 
     @property
     def start(self) -> int: ...
@@ -36,27 +36,27 @@ S = TypeVar("S", bound=Stretch)
 
 
 class Moving(Generic[S]):
-    """`stretches` are in order and do not overlap."""
+    """An ordered sequence of stretches that do not overlap. Its methods name a stretch by its number, its position in the sequence."""
 
     def __init__(self, stretches: Iterable[S] = ()) -> None:
         self._stretches = tuple(stretches)
         self._moved_from: list[int] = []
-        """Numbers of stretches, in order."""
+        """The numbers of stretches at which the distance changes, in order."""
         self._moved_by: list[int] = []
-        """For each of them, how far that stretch has moved, and all up to the next of them."""
+        """For each number in `_moved_from`: how far that stretch and all up to the next number have moved, in code points."""
         self._reach = _reach(self._stretches)
 
     def __len__(self) -> int:
         return len(self._stretches)
 
     def copy(self) -> Self:
-        """As it is now; what is done to one is not done to the other."""
+        """An independent copy of the current state."""
         other = copy(self)
         other._moved_from, other._moved_by = self._moved_from[:], self._moved_by[:]
         return other
 
     def apart(self, other: Moving[S], same: Callable[[S, S], bool]) -> tuple[Sequence[S], Sequence[S]]:
-        """Of both, those between the first and the last ones that both have, in no certain place."""
+        """The stretches of each side without those at the start and the end that both have in common. Their offsets may be out of date."""
         ours, theirs = self._stretches, other._stretches
         if ours is theirs:
             return (), ()
@@ -66,14 +66,14 @@ class Moving(Generic[S]):
         return ours[: len(ours) - last], theirs[: len(theirs) - last]
 
     def all(self) -> tuple[S, ...]:
-        """Where they are now."""
+        """All stretches with their current offsets."""
         if self._moved_from:
             self._stretches = self.some(range(len(self)))
             self._moved_from, self._moved_by = [], []
         return self._stretches
 
     def places(self) -> Iterator[tuple[S, int]]:
-        """Each, in no certain place, and where it begins now. Nothing is carried out for that."""
+        """Each stretch, with offsets that may be out of date, and its current start. Carries out no moves."""
         starts: list[int] = []
         numbers, moved = [0, *self._moved_from, len(self)], [0, *self._moved_by]
         for low, high, by in zip(numbers, numbers[1:], moved, strict=False):
@@ -81,29 +81,29 @@ class Moving(Generic[S]):
         return zip(self._stretches, starts, strict=True)
 
     def some(self, numbers: range) -> tuple[S, ...]:
-        """Those with these numbers, where they are now."""
+        """The stretches with these numbers, with their current offsets."""
         return tuple(self._stretches[number].moved(self._moved(number)) for number in numbers)
 
     def met(self, edit: Edit) -> range:
-        """The numbers of those that the edit lies on. None: it lies between two, behind or before all."""
+        """The numbers of the stretches that the edit lies on. An empty range if it lies between two, or before or behind all."""
         first = self._behind(edit.start)
         end = bisect_left(range(len(self)), edit.end, lo=first, key=self._start)
         return range(first, max(first, end))
 
     def touched(self, start: int, end: int) -> range:
-        """The numbers of those that lie there or end there."""
+        """The numbers of the stretches that touch `start` to `end`, including those that end at `start` or begin at `end`."""
         numbers = range(len(self))
         first = bisect_left(numbers, start, key=self._end)
         return range(first, max(first, bisect_right(numbers, end, key=self._start)))
 
     def deletions_near(self, edit: Edit) -> Sequence[S]:
-        """Those that hold nothing, and are so near that the edit may have put back what they replaced."""
+        """The empty stretches so near to the edit that it may have restored what they replaced."""
         if not self._reach or not edit.new:
             return ()
         return self._empty(edit.start - self._reach, edit.end + self._reach)
 
     def deletions_in(self, edit: Edit) -> Sequence[S]:
-        """Those that hold nothing, in what the edit takes away or at its edge: they all come to lie at one place."""
+        """The empty stretches inside or at the edge of what the edit removes: they all end up at one place."""
         return self._empty(edit.start, edit.end) if self._reach and edit.start < edit.end else ()
 
     def _empty(self, start: int, stop: int) -> Sequence[S]:
@@ -114,7 +114,7 @@ class Moving(Generic[S]):
         return [self._stretches[n].moved(self._moved(n)) for n in near]
 
     def move(self, edit: Edit) -> None:
-        """Moves what is behind an edit that meets none."""
+        """Move all stretches behind an edit that lies on none."""
         number, growth = self._behind(edit.start), edit.growth
         if number == len(self):
             return
@@ -127,7 +127,8 @@ class Moving(Generic[S]):
         self._bound()
 
     def put(self, numbers: range, instead: Sequence[S], growth: int) -> None:
-        """Puts others in the place of those with these numbers, where they are to be now; what is behind them moves."""
+        """Replace the stretches with these numbers by `instead`, whose offsets are already the new ones. The stretches behind them move by
+        `growth`."""
         low, high = numbers.start, numbers.stop
         before = self._moved(low - 1)
         behind = self._moved(high) + growth
@@ -151,7 +152,7 @@ class Moving(Generic[S]):
             self.all()
 
     def _behind(self, offset: int) -> int:
-        """The number of the first one that does not end before `offset` or there."""
+        """The number of the first stretch that ends after `offset`."""
         return bisect_left(range(len(self._stretches)), offset + 1, key=self._end)
 
     def _moved(self, number: int) -> int:
@@ -166,12 +167,12 @@ class Moving(Generic[S]):
 
 
 def _reach(stretches: Iterable[Stretch]) -> int:
-    """How long the longest text is that one replaced that holds nothing."""
+    """The length of the longest text that an empty stretch replaced, in code points."""
     return max((len(s.was) for s in stretches if s.start == s.end), default=0)
 
 
 def _alike(ours: Sequence[S], theirs: Sequence[S], same: Callable[[S, S], bool]) -> int:
-    """How many are the same from the beginning."""
+    """How many stretches are the same at the start of both."""
     most = min(len(ours), len(theirs))
     alike = next(compress(count(), map(is_not, ours, theirs)), most)
     while alike < most and same(ours[alike], theirs[alike]):

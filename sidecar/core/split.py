@@ -1,4 +1,4 @@
-"""split: divides a stretch of text that several authors changed in turn, so that each part has the changes that were made in it. Pure."""
+"""split: divides a stretch of text that several authors changed in turn, so that each part gets the changes made in it. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from sidecar.core.versions import Version
 
 
 class Part(NamedTuple):
-    """`old`: its text before the first version."""
+    """One part of a stretch. `old` is its text before the first version."""
 
     old: str
     versions: tuple[Version, ...]
-    """Only of authors who changed this part."""
+    """Only those of authors who changed this part."""
 
 
 def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] | None:
-    """Divides at the offset `at` (code points) of the newest version's text: the start of a line, or the text's end. If it lies within lines that somebody
-    put in the place of others, all of those others go to the first part. None if an earlier text has no line start at the matching place."""
+    """Divide a stretch at the offset `at` (code points) of the newest version's text, which is the start of a line or the end of the text. If `at` lies
+    within lines that an author put in place of others, all of the replaced lines go to the first part. None if an earlier text has no line start at the
+    matching place."""
     texts = [old, *(version.text for version in versions)]
     places = [at]
     for before, after in reversed(list(pairwise(texts))):
@@ -46,8 +47,8 @@ def _changed(texts: Sequence[str], versions: Sequence[Version]) -> Iterator[Vers
 
 
 def _before(before: str, after: str, at: int) -> int:
-    """The place in `before` that matches `at` in `after`. For a place within new lines, that is behind the lines that they replaced, but before a last one
-    without a line end, which would run into what follows."""
+    """The place in `before` that matches `at` in `after`. For a place within new lines, that is behind the lines they replaced, but before a final
+    replaced line without a line end, which would run into the text that follows."""
     shift = 0
     for edit in diff(before, after).edits:
         if at <= edit.start + shift:
@@ -60,7 +61,7 @@ def _before(before: str, after: str, at: int) -> int:
 
 
 def shared_lines(texts: Sequence[str]) -> tuple[int, int]:
-    """How much all of these texts have in common at their start and, in the rest, at their end: whole lines only, in code points."""
+    """How many code points all of these texts have in common at their start and, in the rest, at their end. Counts whole lines only."""
     begin = _shared([lines_of(text) for text in texts])
     return begin, _shared([lines_of(text[begin:])[::-1] for text in texts])
 

@@ -1,7 +1,7 @@
 """Versions: the work of several authors on one stretch of text, each on top of the one before. Pure.
 
-A stretch is its old text, and a version for each author in the order in which they worked. Turns are the authors: all that one turn does
-there without another's in between is one version.
+A stretch is its old text and one version per author, in the order in which they worked. An author is a turn: everything that a turn does without
+another turn's work in between is one version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sidecar.core.sharing import one_behind_the_other
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whose work a version is."""
+    """The author of a version."""
 
     session: str
     turn: int
@@ -30,10 +30,10 @@ class Author:
     agent: str = ""
     """The agent's name, for people; "" if the journal is older than this field."""
     aftermath: bool = False
-    """Not the agent's own work, but the editor's when it saved the write (formatting, trimming). It is never shown, and is reverted
+    """Not the agent's own work, but what the editor changed when it saved the write (formatting, trimming). It is never shown, and is reverted
     with the last of the turn's hunks in the document."""
     unknown: bool = False
-    """Nobody knows whose work it is: it was found on the disk while agents worked. It belongs to no session."""
+    """The author is unknown: the change was found on the disk while agents worked. It belongs to no session."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn
@@ -45,7 +45,7 @@ class Version:
 
     author: Author
     said: AnyText
-    """`text`, as it is kept."""
+    """`text` in its stored form."""
 
     @property
     def text(self) -> str:
@@ -56,7 +56,7 @@ AuthorFilter = Callable[[Author], bool]
 
 
 def on_top(versions: Sequence[Version], version: Version) -> tuple[Version, ...]:
-    """These versions, and one more."""
+    """The versions with one more. It replaces the last one if both are of the same turn."""
     if not versions or not versions[-1].author.same_turn(version.author):
         return (*versions, version)
     author = versions[-1].author if version.author.aftermath else version.author
@@ -64,15 +64,16 @@ def on_top(versions: Sequence[Version], version: Version) -> tuple[Version, ...]
 
 
 _LARGEST, _PIECES = 8_000_000, 100_000
-"""Code points of all versions that are made of several stretches, and pieces that they are put together from: more takes too much of the loop's
-time and of memory. Of more, the last versions are kept apart; those before count as the first of them."""
+"""Limits for versions that are made of several stretches: their code points in all, and the pieces they are joined from. More would block the
+event loop too long and take too much memory. Beyond the limits, only the last versions stay separate; those before count as part of the first of
+them."""
 
 
 def together(
     stretches: Sequence[tuple[AnyText, Sequence[Version]]], gaps: Sequence[AnyText]
 ) -> tuple[AnyText, tuple[Version, ...]]:
-    """The old text and the versions of one stretch that is made of these and the texts before, between and after them, `gaps`. Everybody's work
-    stays theirs: it can be kept and rejected as before."""
+    """Join stretches into one: its old text and its versions. `gaps` are the texts before, between and after the stretches. Every author's work
+    stays theirs and can be kept and rejected as before."""
     texts = [old for old, _ in stretches]
 
     def text() -> AnyText:
@@ -94,8 +95,8 @@ def together(
 
 
 def _in_order(stretches: Sequence[Sequence[Version]]) -> list[list[tuple[int, Version]]]:
-    """The versions of several stretches, and of which one each is, in the order in which they were written (which the journal's ids have); those
-    of one turn that follow each other are together."""
+    """The versions of several stretches, each with the number of its stretch, in the order in which they were written (the journal's ids give
+    it). Consecutive versions of one turn are grouped."""
     found: list[list[tuple[int, Version]]] = []
     heads = [(versions[0].author.write, nth, 0) for nth, versions in enumerate(stretches) if versions]
     heapq.heapify(heads)
@@ -116,12 +117,12 @@ def _in_order(stretches: Sequence[Sequence[Version]]) -> list[list[tuple[int, Ve
 def kept(
     old: AnyText, versions: Sequence[Version], whose: AuthorFilter
 ) -> tuple[AnyText, tuple[Version, ...]]:
-    """The stretch once those authors' versions count as reviewed."""
+    """The stretch after those authors' versions count as reviewed."""
     left: list[Version] = []
     for version in versions:
         if not whose(version.author):
             left.append(version)
-        elif left:  # on top of unreviewed work, from which it cannot be told apart any more
+        elif left:  # on top of unreviewed work, from which it can no longer be separated
             left[-1] = Version(left[-1].author, version.said)
         else:
             old = version.said
@@ -131,8 +132,8 @@ def kept(
 def rejected(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[Version, ...] | None:
     """The versions without those authors'. None if later work prevents it.
 
-    Versions that follow each other go one by one, the last first; where later work prevents that, they go as the one change that they make together:
-    whoever put a line back that two of them had changed, one after the other, is not in the way of taking back both."""
+    Consecutive versions are removed one by one, the last first. If later work prevents that, they are removed together as one change. So work
+    that restored a line which two of them changed in turn does not prevent removing both."""
     if all(whose(version.author) for version in versions):
         return ()
     left = tuple(versions)
@@ -148,7 +149,7 @@ def rejected(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tupl
 
 
 def _runs(versions: Sequence[Version], whose: AuthorFilter) -> Iterator[tuple[int, int]]:
-    """From where to where (exclusive) those authors' versions follow each other."""
+    """The ranges (end exclusive) in which those authors' versions follow each other."""
     at = 0
     for is_theirs, run in groupby(versions, lambda version: whose(version.author)):
         end = at + len(list(run))
