@@ -1,4 +1,4 @@
-"""AnyText: a text as it is handed on through a write, a string or a Text."""
+"""AnyText: a text on its way through a write: a string or a Text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sidecar.core.narrow import Narrow, takes_more
 from sidecar.core.text import Text
 
 AnyText: TypeAlias = str | Text
-"""A string, or a Text where the string would take much more memory than the text has bytes (`narrowed`). Both have a length, and are equal
-where they say the same."""
+"""A string, or a Text where the string would take much more memory than the text has bytes (`narrowed`). Both have a length, and they
+are equal if their texts are."""
 
 
 def narrowed(text: AnyText) -> AnyText:
-    """A text as it is handed on."""
+    """The text in the form in which it is passed on."""
     if isinstance(text, Text) or len(text) < narrow.FROM or not takes_more(text):
         return text
     return Text(Narrow(divided(text)))
@@ -26,17 +26,17 @@ def as_text(text: AnyText) -> Text:
 
 
 def part(text: AnyText, start: int, end: int) -> AnyText:
-    """The code points from `start` to `end`, as `Text.part`."""
+    """The code points from `start` to `end`; see `Text.part`."""
     return text[start:end] if isinstance(text, str) else text.part(start, end)
 
 
 def ends_line(text: AnyText) -> bool:
-    """Whether it ends with a line end."""
+    """Whether the text ends with a line end."""
     return len(text) > 0 and begins_line(text, len(text))
 
 
 def begins_line(text: AnyText, at: int) -> bool:
-    """Whether a line begins at this offset (code points), or the text ends there with a line end. \\n, \\r\\n and \\r end lines."""
+    """Whether a line begins at this offset (code points), or the text ends there after a line end. \\n, \\r\\n and \\r end lines."""
     if at == 0:
         return True
     before = part(text, at - 1, at)
@@ -44,21 +44,21 @@ def begins_line(text: AnyText, at: int) -> bool:
 
 
 def line_start(text: AnyText, at: int) -> int:
-    """Where the line begins that has this offset; code points."""
+    """The offset of the start of the line that contains `at`; code points."""
     start = text.rfind("\n", 0, at) + 1
     is_within_end = start < at < len(text) and part(text, at - 1, at + 1) == "\r\n"
     return max(start, text.rfind("\r", start, at - is_within_end) + 1)
 
 
 def line_end(text: AnyText, at: int) -> int:
-    """Where the next line begins, or the text ends; code points."""
+    """The offset where the next line begins or the text ends; code points."""
     end = text.find("\n", at) + 1 or len(text)
     size = part(text, at, end).find("\r", 0) + 1
     return at + size if size and begins_line(text, at + size) else end
 
 
 def size_of(text: AnyText) -> int:
-    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
+    """The size of the text in bytes of UTF-8; a lone surrogate counts as three."""
     if isinstance(text, Text):
         return sum(map(len, text.utf_8()))
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

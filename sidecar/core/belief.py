@@ -1,12 +1,13 @@
-"""Beliefs: for each agent session and document, the texts that a write of that session may be based on.
+"""Beliefs: the texts that a write of an agent's session may be based on, for each session and document.
 
-A write says "make the file this", but it means "make the changes that lead from what I saw to this". What the agent saw is
-the belief: the text its model was last shown, or sent itself. Everything older is forgotten. Some programs read once more by
-themselves just before they write: what they are given then, their model never sees. Such texts are kept beside the belief until the
-model is shown a newer one. Candidates are in the compared form of `core.normal`; what was read is kept as the editor has it,
-because texts taken from one rope share what did not change, and then neither keeping nor comparing them costs the length of the file.
+A write says "make the file this", but it means "make the changes that lead from what I saw to this". What the agent saw is the belief: the text that
+its model was last shown, or sent itself. Everything older is forgotten. Some programs read the file once more by themselves just before they write,
+and their model never sees that text. Such texts are kept beside the belief until the model is shown a newer one.
 
-Not here: which of them a write is based on (`core.writes`), and when a text was really given (the workspace says so).
+Candidates are in the compared form of `core.normal`. Texts that were read are kept as the editor has them: texts taken from one rope share what did
+not change, so neither keeping nor comparing them costs the length of the file.
+
+This module does not decide which text a write is based on (`core.writes`), nor when a text was really given (the workspace says so).
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ from sidecar.core.text import Encoding, Position, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
-"""Reads served before the older half is worked into the belief without a write asking for it."""
+"""When more reads than this are pending, the older half is worked into the belief even if no write asks for it."""
 MAX_UNSEEN = 4
-"""Texts that were given to the program only, beside the belief: the newest."""
+"""The number of texts kept beside the belief that only the program was given: the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A text a write may be based on; a larger `serial` is newer."""
+    """A text that a write may be based on. A larger `serial` is newer."""
 
     text: AnyText
     serial: int
     from_disk: bool = False
-    """Nobody gave it to the agent: it may have read it behind us."""
+    """The text was on the disk. We did not give it to the agent, but the agent may have read it there."""
     by_program: bool = False
-    """Given to the agent's program, which read by itself: the model may never have seen it."""
+    """The text was given to the agent's program, which read by itself: the model may never have seen it."""
 
     @property
     def is_certain(self) -> bool:
-        """The model was shown it, or wrote it."""
+        """The model was shown the text, or wrote it."""
         return not (self.from_disk or self.by_program)
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An agent's own write, and when it was done."""
+    """An agent's own write, and the moment when it was done."""
 
     text: Kept
     done: int
@@ -57,40 +58,41 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """What a read gave, kept as it was until a write wants to know: reads are many, and cheap as long as nobody compares."""
+    """The text that a read gave, stored unprocessed until a write needs it: there are many reads, and they are cheap as long as nothing is
+    compared."""
 
     text: Text
     disk: Kept | str | None
     first: int
     count: int | None
-    """None: all of it."""
+    """The number of lines; None: the whole text."""
     serial: int
     asked: int
-    """When the read was received."""
+    """The moment when the read was received."""
     by_program: bool = False
 
 
 @dataclass(slots=True)
 class _Belief:
-    """What the agent believes: as the editor would have it (a Text, raw), or in the compared form."""
+    """What the agent believes: as the editor would have it (a raw `Text`), or in the compared form (a `Kept`)."""
 
     serial: int
     since: int
-    """When all of it was known: what came in parts later is no proof that the rest was not read elsewhere."""
+    """The moment when the whole text was known. Text that came in parts later does not prove that the rest was not read elsewhere."""
     text: Text | Kept
     own: Own | None = None
-    """The agent's own write that this goes back to."""
+    """The agent's own write that this belief derives from."""
 
     @property
     def length(self) -> int:
-        """Code points, as it is kept."""
+        """Length of the stored text, in code points."""
         return len(self.text.text if isinstance(self.text, Kept) else self.text)
 
     def compared(self) -> str:
         return str(self.text) if isinstance(self.text, Kept) else normal(str(self.text))
 
     def said(self, like: AnyText | None = None) -> AnyText:
-        """The same, as it is handed on. `like`: a text in the compared form that is probably the same, and then not made again."""
+        """The text in the compared form. `like`: a text in that form that is probably the same and is then returned instead of a copy."""
         if isinstance(self.text, Kept):
             if like is not None and self.text == like:
                 return like
@@ -107,14 +109,14 @@ class _Belief:
 class _Entry:
     belief: _Belief | None = None
     unseen: list[_Belief] = field(default_factory=list[_Belief])
-    """What the program was given since by itself, oldest first."""
+    """The texts that only the program was given since, oldest first."""
     served: list[_Served] = field(default_factory=list[_Served])
     wrote: bool = False
-    """The session has changed the document itself."""
+    """The session itself has changed the document."""
 
 
 class Beliefs:
-    """What every session believes. Nothing here awaits or reads anything."""
+    """What every session believes. Awaits and reads nothing."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, DocumentUri], _Entry] = {}
@@ -129,12 +131,12 @@ class Beliefs:
         asked: int | None = None,
         by_program: bool = False,
     ) -> None:
-        """The whole text (raw) was given to the agent, which had asked for it at the moment `asked` (None: now). `by_program`: it read by itself, and
-        its model does not see it."""
+        """Record that the agent was given the whole text (raw), which it had asked for at the moment `asked` (None: now). `by_program`: the
+        program read by itself, and the model does not see the text."""
         entry = self._entry(session, uri)
         last = entry.served[-1].text if entry.served else None
         if last is not None and len(last) == len(text) and last == text:
-            text = last  # read again and again, a large file is kept once
+            text = last  # a large file that is read repeatedly is kept once
         moment = self.moment()
         entry.served.append(
             _Served(text, None, 0, None, moment, moment if asked is None else asked, by_program)
@@ -153,9 +155,10 @@ class Beliefs:
         asked: int | None = None,
         by_program: bool = False,
     ) -> None:
-        """Lines `first_line` (from 0) to `first_line + count` of `text` (raw) were given; `disk` is the disk's text, if there is one.
+        """Record that the agent was given the lines `first_line` (from 0) to `first_line + count` of `text` (raw). `disk` is the text on the disk,
+        if there is one.
 
-        The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
+        The rest of the belief stays what it was: the earlier belief or, for a first read, the text on the disk."""
         entry = self._entry(session, uri)
         moment = self.moment()
         entry.served.append(
@@ -172,9 +175,10 @@ class Beliefs:
         *,
         like: Text | Kept | None = None,
     ) -> None:
-        """The agent's own write, received at the moment `received` (None: now), succeeded: it believes `content`, not the merged
-        result, else its next write would take back what the user typed meanwhile. What it read behind us since it sent
-        the write is newer, however long the write took. `like`: what the document says now, or the disk; a Kept `content` has its chunks."""
+        """Record that the agent's own write, received at the moment `received` (None: now), succeeded. The agent now believes `content`, not the
+        merged result; otherwise its next write would take back what the user typed meanwhile. What the agent read by other means since it sent the
+        write is newer, however long the write took. `like`: the current text of the document or the disk; if `content` is a Kept, its chunks are
+        used."""
         entry = self._entry(session, uri)
         moment = self.moment()
         kept = content if isinstance(content, Kept) else Kept.of(content, like)
@@ -182,17 +186,18 @@ class Beliefs:
         entry.belief = _Belief(moment, since, kept, Own(kept, moment))
         entry.wrote = True
         entry.unseen.clear()
-        # what was served after the write was received is still to come, as for `candidates`; what was asked for before it does not have it
+        # Reads served after the write was received still apply, as in `candidates`. Those asked for before it
+        # do not contain the write.
         entry.served[:] = [s for s in entry.served if received is not None and s.asked > received]
 
     def mentioned(self, session: str, uri: DocumentUri, text: str, *, by_program: bool = False) -> None:
-        """The agent was given this whole text in another way than by a read, in a prompt for one. `by_program`: its program showed that
-        it knows it, which does not tell what its model saw."""
+        """Record that the agent was given this whole text in another way than by a read, for example in a prompt. `by_program`: its program showed
+        that it knows the text, which does not tell what its model saw."""
         self.served_whole(session, uri, Text.of(text), by_program=by_program)
 
     def edited(self, session: str, uri: DocumentUri, before: str, after: str) -> None:
-        """The session replaced a part of `before`, which led to `after`: what it believes has that change, too, and nothing else that
-        `before` had. Where the belief is another one at that place, it stays."""
+        """Record that the session replaced a part of `before`, which led to `after`. The belief gets that change too, and nothing else from
+        `before`. Where the belief differs at that place, it stays."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return
@@ -202,7 +207,7 @@ class Beliefs:
             entry.belief = _with_change(entry.belief, before, after)
 
     def formatted(self, uri: DocumentUri, before: str, after: str) -> None:
-        """Save participants turned `before` into `after`: map that onto what agents believe; belief wins where both changed."""
+        """Record that save participants turned `before` into `after`, in what all agents believe. Where both changed, the belief wins."""
         for (_, known), entry in self._entries.items():
             if known != uri:
                 continue
@@ -211,7 +216,7 @@ class Beliefs:
                 entry.belief = _with_change(entry.belief, before, after)
 
     def kept(self, session: str, uri: DocumentUri) -> list[Text]:
-        """The texts, raw or not, of which `candidates` makes the compared form, and compares that: a thread may do that before (`Text.compared`)."""
+        """The texts whose compared form `candidates` makes and compares. A thread may do that in advance (`Text.compared`)."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return []
@@ -225,13 +230,13 @@ class Beliefs:
         return entry is not None and (entry.belief is not None or bool(entry.served or entry.unseen))
 
     def moment(self) -> int:
-        """A new point in time, later than everything so far. What was served after a write was received is not in that write."""
+        """A new moment, later than all before. A read that is served after a write was received is not part of that write."""
         self._serial += 1
         return self._serial
 
     def believed_since(self, session: str, uri: DocumentUri, until: int) -> int | None:
-        """When the whole text that this session believed at `until` was given to it, or sent by it: 0 when it was only ever given
-        parts, or only its program was. None: nothing was given to it then."""
+        """The moment when the whole text that this session believed at `until` was given to it, or sent by it. 0 if it was only ever given parts,
+        or only its program was given the text. None if it had been given nothing by then."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
@@ -241,7 +246,7 @@ class Beliefs:
         return entry.belief.since
 
     def own(self, session: str, uri: DocumentUri, until: int) -> Own | None:
-        """The last write of this session's own, unless all of the text was given to it since."""
+        """The last write of this session, unless the session was given the whole text since."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
@@ -249,7 +254,7 @@ class Beliefs:
         return None if entry.belief is None else entry.belief.own
 
     def written(self, session: str) -> list[DocumentUri]:
-        """The documents that this session has changed itself, and believes something of."""
+        """The documents that this session itself has changed and has a belief about."""
         found: list[DocumentUri] = []
         for (known, uri), entry in self._entries.items():
             if known == session and entry.wrote:
@@ -259,7 +264,7 @@ class Beliefs:
         return found
 
     def believed(self, session: str, uri: DocumentUri, most: int) -> str | None:
-        """What this session believes of a document, in the compared form; None when it believes nothing, or more than so many code points."""
+        """What this session believes about a document, in the compared form. None if it believes nothing, or more than `most` code points."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
@@ -276,11 +281,11 @@ class Beliefs:
         *,
         like: AnyText | None = None,
     ) -> tuple[Candidate, ...]:
-        """Every text that a write of this session received at the moment `until` (None: now) may be based on.
+        """Every text that a write of this session may be based on, if the write was received at the moment `until` (None: now).
 
-        `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received,
-        so what was served up to this one is settled now, and what was served later waits for later ones. `like`: what the document says, most
-        likely one of them, which is then not made again."""
+        `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received, so reads served up to
+        this write are settled now, and later ones wait for later writes. `like`: the document's text, which is most likely one of the candidates
+        and is then not copied."""
         entry = self._entries.get((session, uri))
         found = [Candidate(text, i - 1_000_000, from_disk=True) for i, text in enumerate(disk)]
         if entry is not None:
@@ -291,17 +296,17 @@ class Beliefs:
         return tuple(found)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
-        """The file was renamed: what was believed of the old name is believed of the new one."""
+        """Move all beliefs about `old` to `new`, because the file was renamed."""
         for key in [k for k in self._entries if k[1] == old]:
             self._entries[(key[0], new)] = self._entries.pop(key)
 
     def forget(self, uri: DocumentUri) -> None:
-        """The document does not exist any more, and another one may get its name."""
+        """Forget a document that no longer exists: another one may get its name."""
         for key in [k for k in self._entries if k[1] == uri]:
             del self._entries[key]
 
     def known(self) -> set[DocumentUri]:
-        """Every document that somebody believes something of."""
+        """Every document about which a session believes something."""
         return {uri for _, uri in self._entries}
 
     def forget_session(self, session: str) -> None:
@@ -321,7 +326,7 @@ class Beliefs:
 
 
 def _settle(entry: _Entry, until: int | None = None) -> None:
-    """Works out what was served until then into the belief."""
+    """Work the reads served up to `until` into the belief."""
     count = sum(until is None or served.serial <= until for served in entry.served)
     settled, entry.served = entry.served[:count], entry.served[count:]
     newest = max((i for i, served in enumerate(settled) if _is_belief(served)), default=0)
@@ -335,12 +340,12 @@ def _settle(entry: _Entry, until: int | None = None) -> None:
 
 
 def _is_belief(served: _Served) -> bool:
-    """Whether nothing before it matters any more."""
+    """Whether this read replaces the whole belief, so that nothing before it matters."""
     return served.count is None and not served.by_program
 
 
 def _believed(belief: _Belief | None, served: _Served) -> _Belief:
-    """What is believed after a read."""
+    """The belief after a read."""
     text, serial = served.text, served.serial
     if served.count is None or (belief is None and served.disk is None):
         return _Belief(serial, serial, text)
@@ -356,7 +361,7 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
 
 
 def _with_change(belief: _Belief, before: str, after: str) -> _Belief:
-    """The belief with the change that leads from `before` to `after`; the belief wins where both changed."""
+    """The belief with the change that leads from `before` to `after`. The belief wins where both changed."""
     text = belief.compared()
     match merge(before, text, after):
         case Merged() as merged:
@@ -368,11 +373,11 @@ def _with_change(belief: _Belief, before: str, after: str) -> _Belief:
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:
-    """`earlier` with the changes that lead to `text` made where they lie inside the served lines of `text`, and only there.
+    """`earlier` with those changes towards `text` that lie inside the served lines of `text`.
 
-    A change that reaches beyond the served lines is left out unless it only inserts, when its served part is taken: a belief
-    that lacks a line the agent saw leads at worst to a conflict, one that has a line it never saw loses that line.
-    None when one has line ends or a mark that the other has not: then they are to be compared in the compared form."""
+    A change that reaches beyond the served lines is left out, unless it only inserts: then its served part is taken. A belief that lacks a line
+    the agent saw leads at worst to a conflict; a belief with a line that the agent never saw loses that line. None if only one of the texts has
+    carriage returns or a byte order mark: they must then be compared in the compared form."""
     same, same_end = earlier.shared_ends(text)
     old, new = earlier.slice(same, len(earlier) - same_end), text.slice(same, len(text) - same_end)
     if ("\r" in old) != ("\r" in new) or old.startswith(BOM) != new.startswith(BOM):
@@ -388,9 +393,9 @@ def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Tex
 
 
 def _lay_over(earlier: str, text: Text, first_line: int, count: int) -> Text:
-    """The same where `earlier` is in the compared form: its compared form is that of what is returned.
+    """Like `_lay_over_raw`, where `earlier` is in the compared form. The result is raw; its compared form is the belief.
 
-    Made out of `text`, by taking back what is not to be taken, so that the next time both share what is the same."""
+    It is built from `text`, by taking back what is not to be taken, so that the two share their equal parts the next time."""
     now = Normal(str(text))
     start = len(normal(now.raw[: _offset_of_line(text, first_line)]))
     end = len(normal(now.raw[: _offset_of_line(text, first_line + count)]))
@@ -406,7 +411,7 @@ def _lay_over(earlier: str, text: Text, first_line: int, count: int) -> Text:
 
 
 def _taken(changes: ChangeSet, start: int, end: int) -> list[tuple[Edit, int, str | None]]:
-    """Each edit, its offset in the text it leads to, and what of it was served between start and end there; None: nothing."""
+    """Each edit, its offset in the resulting text, and the part of its new text that was served between `start` and `end` there. None: no part."""
     found: list[tuple[Edit, int, str | None]] = []
     shift = 0  # offset in the new text minus offset in the old one, just before the edit
     for edit in changes.edits:
@@ -423,5 +428,5 @@ def _taken(changes: ChangeSet, start: int, end: int) -> list[tuple[Edit, int, st
 
 
 def _offset_of_line(text: Text, line: int) -> int:
-    """The text's end when there are fewer lines."""
+    """The offset of the start of a line; the text's end if there are fewer lines."""
     return text.offset_at(Position(line, 0), Encoding.UTF_32)

@@ -1,7 +1,7 @@
-"""Which hunks of a text are part of another version of it: of the one that was committed.
+"""committed_hunks: the hunks of a text that are part of another version of it, the committed one.
 
-Where the two versions differ only in some of the hunks, all others are part of it. Where they differ in more, nobody can tell for certain, and a
-change that is perhaps not committed stays under review.
+If the two versions differ only in some of the hunks, all other hunks are part of the commit. If they differ in more, nobody can tell for
+certain, and a change that may not be committed stays under review.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sidecar.core.normal import Normal, normal
 
 
 def committed_hunks(raw: str, hunks: Sequence[Hunk], committed: str) -> list[Hunk]:
-    """Those of `hunks`, which lie in `raw`, that are part of `committed`. Line ends do not count."""
+    """The hunks that are part of `committed`. `hunks` lie in `raw`. Line ends do not count."""
     now, other = Normal(raw), normal(committed)
     if now.text == other:
         return list(hunks)
@@ -28,5 +28,5 @@ def committed_hunks(raw: str, hunks: Sequence[Hunk], committed: str) -> list[Hun
 
 
 def _meets(hunk: Hunk, edit: Edit) -> bool:
-    """Next to each other counts, too."""
+    """Whether the edit lies on the hunk or right beside it."""
     return edit.start <= hunk.end and hunk.start <= edit.end

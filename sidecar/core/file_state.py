@@ -1,4 +1,4 @@
-"""FileState: what is under one name on the disk beyond a text: bytes, mode, or a symbolic link."""
+"""FileState: what a name on the disk stands for, beyond text: bytes, mode, or a symbolic link."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class FileState:
     """A regular file or a symbolic link."""
 
     data: bytes
-    """What the file holds, or where the link leads."""
+    """The content of the file, or the target of the link."""
     mode: int = 0o644
-    """Permission bits, without set-id bits. 0 for a link: it has none of its own."""
+    """Permission bits without set-id bits. 0 for a link, which has none of its own."""
     kind: Literal["file", "link"] = "file"
 
     @property
@@ -22,9 +22,9 @@ class FileState:
 
 
 States = tuple[FileState | None, FileState | None]
-"""What was under a name before a change of it, and what is after it."""
+"""What a name stood for before and after a change."""
 
 
 def link(target: str) -> FileState:
-    """A symbolic link that leads to `target`, as it is written there."""
+    """A symbolic link to `target`, in the link's own spelling."""
     return FileState(target.encode("utf-8", "surrogateescape"), 0, "link")

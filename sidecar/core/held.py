@@ -1,8 +1,8 @@
-"""Held: the texts that are kept for one agent until its writes are done, counted in bytes as Python stores them.
+"""Held: limits the texts that are held for one agent until its writes are done, counted in bytes as Python stores them.
 
-One character beyond Latin-1 makes a text take two or four bytes for every character, so a count of characters says nothing. A
-text beyond the budget is refused on arrival and dropped at once. Nothing waits for room, because an earlier write may be waiting
-for the user.
+One character beyond Latin-1 makes Python store a text with two or four bytes per character, so a count of characters says
+nothing. A text beyond the budget is refused on arrival and dropped at once. Nothing waits for room, because an earlier write may
+be waiting for the user.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from sidecar.core.refusal import Kind, Refusal
 
 
 def as_held(text: AnyText) -> int:
-    """Bytes that Python keeps for it, as a string."""
+    """The bytes that Python needs to store it as a string."""
     return sys.getsizeof(text) if isinstance(text, str) else text.as_string
 
 
 class Held:
-    """The texts kept for one agent."""
+    """The texts held for one agent."""
 
     def __init__(self, most: int) -> None:
-        """`most`: bytes of all texts together."""
+        """`most`: the most bytes of all texts together."""
         self._most = most
         self._now = 0
 
@@ -31,7 +31,8 @@ class Held:
         return self._now == 0
 
     def take(self, *texts: AnyText) -> int | Refusal:
-        """What the texts take, counted from now on; a refusal in words when there is no room for all of them."""
+        """Count these texts from now on and return their size in bytes. Returns a refusal if there is no room for all of
+        them."""
         size = sum(map(as_held, texts))
         if self._now + size > self._most:
             return Refusal(
@@ -44,5 +45,5 @@ class Held:
         return size
 
     def give_back(self, size: int) -> None:
-        """The texts that took so much are no longer kept."""
+        """Record that texts of `size` bytes are no longer held."""
         self._now -= size

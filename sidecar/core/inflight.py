@@ -1,11 +1,11 @@
-"""InFlight: one edit on its way to the editor, as a value. Nothing here waits, no clock runs, nobody is called.
+"""InFlight: one edit on its way to the editor, as a value. Nothing here waits, reads a clock or calls anybody.
 
-An editor's answer proves nothing: some say `true` and apply nothing, or apply in the wrong place (docs/clients.md). Its didChange may
-come before or after the answer, alone or followed by newer typing. So two things decide: the *answer*, and what the *document shows*.
-`TABLE` says what follows from both; `python -m sidecar.core.inflight` prints it. The caller tells the edit what arrives (`received`,
-`saved`, `closes`, `opens_again`), then asks for the next step (`on`) and does what that says (`ACTIONS`).
+An editor's answer proves nothing: some answer `true` and apply nothing, or apply the edit in the wrong place (docs/clients.md). The didChange may
+come before or after the answer, alone or followed by newer typing. So two things decide: the *answer*, and what the *document shows*. `TABLE` says
+what follows from both; `python -m sidecar.core.inflight` prints it. The caller reports what arrives (`received`, `saved`, `closes`,
+`opens_again`), asks for the next step (`on`), and does what it says (`ACTIONS`).
 
-An edit that takes a misplaced one out again is itself an edit on its way: `Astray` keeps both, until nothing of either is left.
+An edit that takes out a misplaced one is itself an edit on its way. `Astray` keeps both until nothing of either is left.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 _SOON = 2_000_000
-"""Code points up to which every change is searched for an edit of ours at a wrong place; in larger texts once, at the end."""
+"""Code points. In texts up to this size, every change is searched for our edit at a wrong place; in larger texts only once, at the end."""
 
 
 class Phase(Enum):
-    """Where an edit is. Those from EXACT on are ends."""
+    """The phase of an edit. The phases from EXACT on are ends."""
 
     ASKED = "the editor has not answered"
     OVERDUE = "it has not answered in time; whoever asked was told that nobody knows"
@@ -93,7 +93,7 @@ ACTIONS: Mapping[Phase, Action] = {
     Phase.REFUSED: Action.PLAN_AGAIN,
     Phase.LOST: Action.GIVE_UP,
 }
-"""Of the ends."""
+"""The action for each end."""
 
 SECONDS: Mapping[Phase, float] = {
     Phase.ASKED: 60.0,
@@ -101,8 +101,8 @@ SECONDS: Mapping[Phase, float] = {
     Phase.SILENT: 30.0,
     Phase.DENIED: 1.0,
 }
-"""How long each other phase lasts at most; OVERDUE has no end in time. An editor may ask its user before it answers; Neovim tells changes
-after 0.15 s, eglot after 0.5 s, or that long after its user stopped typing (docs/clients.md)."""
+"""The most seconds that each other phase lasts; OVERDUE has no limit. An editor may ask its user before it answers. Neovim reports changes
+after 0.15 s, eglot after 0.5 s, or 0.5 s after its user stopped typing (docs/clients.md)."""
 
 
 def _row(
@@ -137,59 +137,61 @@ TABLE: Mapping[tuple[Phase, Event], Phase | Mapping[Shows, Phase]] = {
     (_DENIED, Event.MOVED): _row(_DENIED, _REFUSED, _REFUSED, _EXACT, _EXACT, _DENIED, _DENIED),
     (_DENIED, Event.TIME): _row(_REFUSED, _REFUSED, _REFUSED, _EXACT, _EXACT, _REFUSED, _REFUSED),
 }
-"""Where a phase goes on an event: the same whatever the document shows, or by that. Nothing is planned for a document before the end.
-Some editors never answer (docs/clients.md), so that what the document shows decides alone once the answer's time is over."""
+"""The next phase for a phase and an event: one phase for everything, or one for each thing that the document may show. Nothing else is planned
+for a document before an end is reached. Some editors never answer (docs/clients.md), so what the document shows decides alone after the time
+for the answer is over."""
 
 
 class Disk(Protocol):
-    """What is known of the file."""
+    """What is known about the file."""
 
     def is_on_disk(self, text: Text) -> bool:
-        """Whether that is, but for line ends, the text last found there."""
+        """Whether `text`, apart from line ends, is the text last found on the disk."""
         ...
 
     def was_on_disk(self, text: str) -> bool:
-        """Whether the file held `text` (compared form of `core.normal`) once."""
+        """Whether the file ever held `text` (compared form of `core.normal`)."""
         ...
 
 
 class Story:
-    """What a document said since some moment, and whether it came to the expected text."""
+    """The texts of a document since some moment, and whether it reached the expected text."""
 
     def __init__(
         self, document: Document, expected: Text, before: Text | None = None, edits: Sequence[Edit] = ()
     ) -> None:
-        """`before`, `edits`: what was received already, when that is not nothing."""
+        """`before`, `edits`: the text at that moment and the edits received since, if any were received already."""
         self.document = document
         self.before = document.snapshot() if before is None else before
         self.edits: list[Edit] = list(edits)
-        """Received since, each on the text that the one before left."""
+        """The edits received since, each on the text that the one before left."""
         self.matched_at: int | None = None
-        """How many of `edits` it took to reach the expected text; what follows is somebody's newer work."""
+        """How many of `edits` led to the expected text; the edits after these are somebody's newer work. None: not reached yet."""
         self.reached = expected
-        """The expected text; once matched, as the editor really has it."""
+        """The expected text. After it was matched: the same text as the editor really has it."""
         self.version = document.version - len(self.edits)
-        """Of the document, with `before`; at most."""
+        """A version of the document that is no higher than the one with the text `before`."""
         self.saved_over = False
-        """The document was saved before the expected text was there: the disk may not say any more what that was made from."""
+        """The document was saved before it had the expected text: the disk may no longer hold the text that the edit was made for."""
         self.saved_anothers = False
-        """It was saved over an expected text that may be another's."""
+        """The document was saved with the expected text when somebody else may have put it there."""
         self.saved_it = False
-        """It was saved with the expected text, which the disk did not say before: what the disk says since is no sign of another's."""
+        """The document was saved with the expected text while the disk held another one. That the disk holds it since then is no sign of
+        anybody else's work."""
 
     @property
     def matched(self) -> bool:
         return self.matched_at is not None
 
     def received(self, edit: Edit) -> None:
-        """The document was changed so, and says the result already."""
+        """Record an edit that the document already contains."""
         self.edits.append(edit)
         rope = self.document.rope
         if self.matched_at is None and len(rope) == len(self.reached) and rope.snapshot() == self.reached:
             self.matched_at = len(self.edits)
 
     def saved(self, disk: Disk) -> None:
-        """The document was saved. `disk`: before that was noted."""
+        """Record a save. `disk` is in its state from before the save."""
         if not self.is_matched():
             self.saved_over = True
         elif self.may_be_anothers(disk):
@@ -198,11 +200,13 @@ class Story:
             self.saved_it = True
 
     def may_be_anothers(self, disk: Disk) -> bool:
-        """The expected text was seen, and the disk said it, too: somebody put it there, and the editor may have taken it from there."""
+        """Whether the expected text was seen, but also was on the disk: somebody put it there, and the editor may have taken it over from
+        there."""
         return self.saved_anothers or (not self.saved_it and disk.is_on_disk(self.reached))
 
     def is_matched(self) -> bool:
-        """`matched`, or the last state is the expected text but for line ends: some editors turn those of an edit into their own."""
+        """Whether the expected text was reached. Also true if the last state differs from it only in line ends: some editors give an edit their
+        own line ends."""
         if self.edits and self.matched_at is None:
             now = self.document.snapshot()
             if (now.has_returns or self.reached.has_returns) and say_the_same(now, self.reached):
@@ -210,11 +214,11 @@ class Story:
         return self.matched
 
     def is_there(self) -> bool:
-        """Whether the document says the expected text, however it came to that."""
+        """Whether the document has the expected text, however it got there."""
         return say_the_same(self.document.snapshot(), self.reached)
 
     def begins_with(self, before: Text, edits: Iterable[Edit]) -> None:
-        """What it began with was made of `before` by `edits`, which are part of it."""
+        """Extend the story backwards: its first text was made from `before` by `edits`."""
         earlier = list(edits)
         self.before, self.edits[:0] = before, earlier
         self.version -= len(earlier)
@@ -222,7 +226,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """An edit that is not the one on its way, and the texts before and after it."""
+    """An edit other than the one on its way, with the texts before and after it."""
 
     edit: Edit
     before: Text
@@ -237,7 +241,7 @@ def _others(before: Text, edits: Sequence[Edit], *, is_users: bool = True) -> It
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """What became of our edit in the document."""
+    """What our edit did in the document."""
 
     before: Text
     changes: ChangeSet
@@ -245,7 +249,7 @@ class Ours:
 
 
 class InFlight:
-    """The edit: `changes` of the text that the document of `story` has in this moment."""
+    """The edit: `changes` to the text that the document of `story` has when this is created."""
 
     def __init__(
         self,
@@ -257,15 +261,15 @@ class InFlight:
         is_disks: bool = False,
         misplaces: bool = False,
     ) -> None:
-        """`edits`: `changes` as they are sent. `is_disks`: the disk says the expected text already. `misplaces`: this editor has made an
-        edit of ours on another text before."""
+        """`edits`: `changes` as they are sent. `is_disks`: the disk already holds the expected text. `misplaces`: this editor has before
+        applied one of our edits to another text than it was made for."""
         self.story = story
         self.edits = tuple(edits)
         self.phase = Phase.ASKED
         self.closed = False
-        """The document it was sent for."""
+        """The document that the edit was sent for is closed."""
         self.moved = False
-        """Since sending, the document was closed and opened again."""
+        """The document was closed and opened again since the edit was sent."""
         self._granted = False
         self._changes = changes
         self._coordinates = coordinates
@@ -274,17 +278,17 @@ class InFlight:
         self.made_for, self.expected = story.before, story.reached
         self._begun = story.before
         self._foreign: list[Edit] = []
-        """Received before anything that may be ours: they led from `_begun` to the story's `before`."""
+        """The edits received before anything that may be ours: they led from `_begun` to the story's `before`."""
 
     @property
     def has_ended(self) -> bool:
         return self.phase in ACTIONS
 
     def on(self, event: Event, disk: Disk) -> Action:
-        """The next step."""
+        """Take in an event and return the next step."""
         row = TABLE.get((self.phase, event))
         self._granted = self._granted or event is Event.YES
-        if row is None:  # cannot happen: the user's text stands, and whoever asked is told
+        if row is None:  # cannot happen: the user's text stays as it is, and whoever asked is told
             warnings.warn(f"{event} in {self.phase}", RuntimeWarning, stacklevel=2)
             row = Phase.LOST
         self.phase = row if isinstance(row, Phase) else row[self.shows(disk)]
@@ -293,11 +297,12 @@ class InFlight:
         return ACTIONS.get(self.phase, Action.WAIT)
 
     def shows(self, disk: Disk) -> Shows:
-        """What the document shows of it now."""
+        """What the document shows of the edit now."""
         story = self.story
         if story.is_matched():
             if self._overwrote() or self._was_there_already(disk):
-                # What was closed is put right on the disk, or where it is opened again, if it was saved with all it says
+                # If the document is closed and was saved with this very text, the edit is put right on the
+                # disk, or in the document after it is opened again.
                 return (
                     Shows.CLOSED
                     if self.closed and disk.is_on_disk(story.document.snapshot())
@@ -313,20 +318,21 @@ class InFlight:
         return Shows.ASTRAY if small and self._is_astray(story.edits) else Shows.OTHER
 
     def closes(self) -> None:
-        """The editor closed the document."""
+        """Record that the editor closed the document."""
         self.closed = True
 
     def opens_again(self, story: Story, known: Sequence[str] = ()) -> None:
-        """The editor opened it again, with the text that `story` begins with: some do that to make the edit (VS Code compares no versions
-        of closed documents), and what they make of it is to be seen there. A text that the document had goes on with what led to it.
-        `known`: what the disk is known to have said, where the edit may have been made on it before the document was told open."""
+        """Record that the editor opened the document again, with the text that `story` begins with. Some editors do that to make the edit (VS
+        Code compares no versions of closed documents), so its effect shows there. If the document had this text before, the story continues
+        with what led to it. `known`: texts that the disk is known to have held, in case the edit was made on one of them before the document
+        was reported open."""
         was, self.story = self.story, story
         self.closed, self.moved = False, True
         story.saved_over = was.saved_over
         for count, text in reversed(list(enumerate(states(was.before, was.edits)))[1:]):
             if (
                 text == story.before
-            ):  # saved then; perhaps our edit is in it, at a wrong place or the right one
+            ):  # it was saved then; our edit may be in it, at a wrong place or the right one
                 story.begins_with(was.before, was.edits[:count])
                 if was.matched_at is not None and was.matched_at <= count:
                     story.matched_at, story.reached = was.matched_at, was.reached
@@ -344,27 +350,29 @@ class InFlight:
 
     @property
     def is_unseen(self) -> bool:
-        """The editor says that it made the edit, and nothing of it was told: it may be in a buffer that nobody sees (lsp-mode)."""
+        """Whether the editor says that it made the edit but reported no change: the edit may be in a buffer that nobody sees (lsp-mode)."""
         return self._granted and self.phase is Phase.LOST and self.closed and self._separated() is None
 
     @property
     def looks_made(self) -> bool:
-        """Whether the edit seems to be among what was received, though perhaps nobody can say where."""
+        """Whether the edit seems to be among what was received, even if nobody can say where."""
         found = self._separated()
         return looks_applied(self.edits, self.story.edits) if found is None else not found.is_undone
 
     def without(self) -> str | None:
-        """The text without the edit, which came to a wrong place and is still there."""
+        """The text without the edit, if the edit is at a wrong place and still there; otherwise None."""
         found = self._separated()
         return None if found is None or found.is_undone else found.without
 
     def account(self, *, is_ours: bool) -> Iterator[Others | Ours]:
-        """Whose everything was that the document received, in order. `is_ours` False: the edit is like one of the editor's own."""
+        """All changes that the document received, in order, with whose they were. `is_ours` False: the edit counts like one of the editor's
+        own."""
         story = self.story
         yield from _others(self._begun, self._foreign, is_users=False)
         ours = story.matched_at or 0
         if is_ours and story.matched:
-            # Reached otherwise than expected (other line ends): the changes are those that were really made.
+            # The text was reached in another way than expected (other line ends): these are the changes that
+            # were really made.
             as_sent = (
                 story.reached is self.expected
                 and story.before == self.made_for
@@ -384,7 +392,7 @@ class InFlight:
         return separate(self.story.before, self.edits, self.story.edits, self._coordinates)
 
     def _is_astray(self, received: Sequence[Edit]) -> bool:
-        """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""
+        """Whether our edits were made on another text than they were meant for. The sooner they are put right, the less is typed into them."""
         meant = self.made_for if self.moved else None
         return overwrites(self.story.before, self.edits, received, self._coordinates, meant=meant)
 
@@ -398,8 +406,8 @@ class InFlight:
         return True
 
     def _was_there_already(self, disk: Disk) -> bool:
-        """The text was as expected before the edit came: the editor had taken the same change from the disk, or the user had undone what
-        the edit was to take out. Then the edit came on top, to a wrong place."""
+        """True if the text was as expected before the edit arrived: the editor had taken the same change from the disk, or the user had undone
+        what the edit was to take out. Then the edit came on top, at a wrong place."""
         story = self.story
         newer = story.edits[story.matched_at :]
         if not newer or not (self._misplaces or disk.was_on_disk(normal(str(story.reached)))):
@@ -412,16 +420,16 @@ class InFlight:
         return True
 
     def _is_on_top(self, there: Text, newer: Sequence[Edit]) -> bool:
-        """Whether our edit is among `newer`, which followed on `there`, the expected text."""
+        """Whether our edit is among `newer`, the edits that followed on `there`, the expected text."""
         again = separate(there, self.edits, newer, self._coordinates)
         if again is None or again.is_undone:
             return False
-        # else undone by the user, and redone
+        # if not, the user undid and redid it
         return overwrites(there, self.edits, newer, self._coordinates, meant=self.made_for)
 
     def comes_late(self, there: Text, newer: Sequence[Edit]) -> bool:
-        """Whether the edit, which was noted without an answer because the document said the expected text, came only now: among `newer`, on top of
-        `there`. That is what it came to then."""
+        """Whether the edit arrived only now. It was noted without an answer because the document had the expected text, `there`; now it is
+        among `newer`, on top of that text. If so, this becomes the story of the edit."""
         if not self._is_on_top(there, newer):
             return False
         self.story = Story(self.story.document, self.expected, there, newer)
@@ -429,28 +437,28 @@ class InFlight:
 
 
 class Astray:
-    """Edits of ours that came to wrong places one after the other: the first, then those that were to take it out."""
+    """Edits of ours that were made at wrong places one after the other: the first, then those that were to take it out."""
 
     def __init__(self, first: Attempt, coordinates: Coordinates) -> None:
         self._made = [first]
         self._coordinates = coordinates
 
     def __len__(self) -> int:
-        """How many of them may be in the document."""
+        """How many of the edits may be in the document."""
         return len(self._made)
 
     def without(self, now: Text) -> Separated | None:
-        """What the document, which says `now`, would say without any of them; None when one of them is not found."""
+        """What the text of the document, now `now`, would be without any of these edits. None if one of them is not found."""
         last = self._made[-1]
         since = _after(last.before, last.received)
-        if since != now:  # typed between the end of the attempt and now
+        if since != now:  # typed since the attempt ended
             more = changes_as_steps(diff(str(since), str(now)))
             self._made[-1] = replace(last, received=[*last.received, *more])
         return separate_all(self._made, self._coordinates)
 
     def followed_by(self, correction: InFlight) -> None:
-        """`correction` was to take them out and ended refused or displaced. One that was refused is not there, only what was typed
-        meanwhile. A document that was closed without saving and opened again by this very edit goes on with what was saved."""
+        """Record `correction`, which was to take the edits out and ended refused or displaced. A refused one is not in the document, only what
+        was typed meanwhile. A document that was closed without saving and opened again by this very edit continues from its saved text."""
         then = correction.attempt
         is_there = correction.phase is not Phase.REFUSED
         self._goes_back_to(then.before)
@@ -461,7 +469,7 @@ class Astray:
             self._made[-1] = replace(last, received=[*last.received, *then.received])
 
     def _goes_back_to(self, text: Text) -> None:
-        """Forgets what was made since the document said `text`, and everything when it never did."""
+        """Forget what was made since the document had `text`; everything if it never had it."""
         while self._made:
             last = self._made.pop()
             said = states(last.before, last.received)
@@ -474,7 +482,8 @@ class Astray:
 def made_untold(
     text: Text, edits: Sequence[TextEdit], known: Sequence[str], coordinates: Coordinates
 ) -> tuple[Text, ChangeSet] | None:
-    """The one of `known`, texts that the disk held, that the edits were made on, and what that made of it, when that is `text`."""
+    """The text among `known` (texts that the disk held) on which the edits were made, and the changes they made there, if these lead to `text`;
+    otherwise None."""
     now = str(text)
     for one in known:
         there = Text.of(one)
@@ -485,12 +494,12 @@ def made_untold(
 
 
 def led_to(before: Text, changes: ChangeSet) -> Text:
-    """The text that `changes` lead to, sharing with `before` what is the same."""
+    """The text that `changes` lead to. It shares its unchanged parts with `before`."""
     return _after(before, changes.edits[::-1])
 
 
 def is_same(one: Text, other: Text) -> bool:
-    """But for line ends."""
+    """Whether both texts are equal apart from line ends."""
     return fold(str(one)) == fold(str(other))
 
 
@@ -502,7 +511,7 @@ def _after(before: Text, received: Sequence[Edit]) -> Text:
 
 
 def printed() -> str:
-    """The table for people: a line for each phase and event, a column for what the document shows."""
+    """The table in readable form: a row for each phase and event, a column for each thing that the document may show."""
     head = ["phase", "event", *(shows.name.lower() for shows in Shows)]
     rows = [head]
     for (phase, event), row in TABLE.items():

@@ -1,7 +1,7 @@
-"""Kept: a text in the compared form of `core.normal` that is kept for long, in the chunks of a Text that somebody keeps anyway.
+"""Kept: a text in the compared form of `core.normal` that is stored for long, in the chunks of a Text that exists anyway.
 
-The disk, what an agent believes and the document mostly say the same, or nearly. As strings, each of them would cost the length of the
-file; in chunks, what is equal is there once.
+The disk, an agent's belief and the document mostly have the same text, or nearly. As strings, each would cost the length of the file;
+in chunks, equal parts are stored once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sidecar.core.text import Text
 
 
 class Kept:
-    """Immutable. Equal to a string, or to another Kept, of the same compared form. `str` makes the string anew."""
+    """Immutable. Equal to a string, or to another Kept, of the same compared form. `str` builds a new string each time."""
 
     __slots__ = ("text",)
 
@@ -22,7 +22,7 @@ class Kept:
 
     @staticmethod
     def of(compared: AnyText, like: Text | Kept | None = None) -> Kept:
-        """`compared` is in the compared form. `like`: a text that is probably the same, or begins and ends in the same way."""
+        """`compared` is in the compared form. `like`: a text that is probably the same, or has the same start and end."""
         if like is None:
             return Kept(as_text(compared))
         if isinstance(like, Kept):
@@ -33,7 +33,7 @@ class Kept:
 
     @staticmethod
     def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:
-        """The compared form of `raw`: the same chunks, unless it has a byte order mark or other line ends than "\\n"."""
+        """The compared form of `raw`. It has the same chunks, unless `raw` has a byte order mark or line ends other than "\\n"."""
         compared = raw.compared()
         if compared is not raw and like is not None:
             like = like if isinstance(like, Kept) else Kept(like)
@@ -45,7 +45,7 @@ class Kept:
 
     @property
     def handed_on(self) -> AnyText:
-        """As `narrowed`."""
+        """The text in the form that `narrowed` returns."""
         return self.text if self.text.is_narrow else str(self.text)
 
     def __eq__(self, other: object) -> bool:
@@ -55,15 +55,15 @@ class Kept:
             return self is other or self.text == other.text
         return NotImplemented
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it is equal to strings, and hashing it would cost the text's length
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it equals strings, and hashing it would cost the text's length
 
     def __repr__(self) -> str:
         return f"Kept({self.text!r})"
 
     def is_said_by(self, raw: Text) -> bool:
-        """Whether it is the compared form of `raw`."""
+        """Whether this is the compared form of `raw`."""
         return self.text == raw.compared()
 
     def but_for_its_end(self, compared: AnyText) -> bool:
-        """Whether it says `compared`, or that with other final line ends."""
+        """Whether this equals `compared`, apart from final line ends."""
         return self == compared or str(self).rstrip("\n") == str(compared).rstrip("\n")

@@ -1,4 +1,4 @@
-"""Changes of whole files in the journal's format, as they are kept while they are under review."""
+"""Changes of whole files under review, in the journal's format."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 
 KEPT = "acp-sidecar-file:"
-"""Before the id and the URI, where the journal keeps one among the ledgers of documents."""
+"""The prefix of id and URI for entries that the journal stores among the ledgers of documents."""
 
 
 class KeptFile(NamedTuple):
-    """`before` and `after`: what was and is under the path; None: nothing."""
+    """One change of a whole file. `before` and `after`: what was and is at the path; None: nothing."""
 
     path: str
     before: FileState | None
@@ -24,7 +24,7 @@ class KeptFile(NamedTuple):
 
 
 def to_kept(kept: KeptFile) -> tuple[str, bytes]:
-    """What the journal keeps as a text, and as hunks."""
+    """The change as the journal stores it: in place of a text, and in place of hunks."""
     before, after, author = kept.before, kept.after, kept.author
     about = {
         "path": kept.path.encode("utf-8", "surrogateescape").hex(),
@@ -47,7 +47,7 @@ def to_kept(kept: KeptFile) -> tuple[str, bytes]:
 
 
 def from_kept(text: str, about: bytes) -> KeptFile | None:
-    """None: it is of another version, or damaged."""
+    """The change from the journal. None if it comes from another version, or is damaged."""
     try:
         row = json.loads(about)
         data = text.encode("latin-1")

@@ -1,4 +1,4 @@
-"""Hunks in the journal's format, and stored hunks brought up to date when an agent changed the file while no sidecar watched."""
+"""Hunks in the journal's format, and the update of stored hunks after an agent changed the file while no sidecar watched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _PIECE = 64 * 1024
 
 
 class AsJson:
-    """Hunks for the journal, in pieces of UTF-8, as often as they are asked for: their texts may be large, and are in memory already."""
+    """Hunks for the journal, in pieces of UTF-8. Each iteration makes the pieces anew: the texts may be large and are in memory
+    already."""
 
     def __init__(self, hunks: Sequence[Hunk]) -> None:
         self._hunks = hunks
@@ -52,7 +53,7 @@ class AsJson:
 
 
 def _quoted(text: AnyText) -> Iterator[bytes]:
-    """With lone surrogates as they are, which `json.loads` reads."""
+    """A JSON string in UTF-8 pieces. Lone surrogates stay as they are; `json.loads` reads them."""
     yield b'"'
     pieces = (
         (text[at : at + _PIECE] for at in range(0, len(text), _PIECE)) if isinstance(text, str) else text.runs
@@ -63,7 +64,7 @@ def _quoted(text: AnyText) -> Iterator[bytes]:
 
 
 def to_json(hunks: Sequence[Hunk]) -> bytes:
-    """The same as a whole."""
+    """All pieces of `AsJson` as one."""
     return b"".join(AsJson(hunks))
 
 
@@ -83,7 +84,7 @@ def from_json(raw: bytes) -> list[Hunk]:
 
 
 def with_edit(kept: tuple[str, Sequence[Hunk]] | None, before: str, after: str, author: Author) -> list[Hunk]:
-    """The hunks in `after`, which the author made from `before`. `kept`: the earlier hunks, and the text that contains them.
+    """The hunks in `after`, which the author made from `before`. `kept`: the text that contains the earlier hunks, and these hunks.
     Changes between that text and `before` are the user's."""
     text = Text.of(before)
     ledger = Ledger()

@@ -1,8 +1,8 @@
-"""Knowledge: given two texts, how much of what only one of them has appears in a third text, at the same place.
+"""Knowledge: of two texts, how much that only one of them has appears in a third text at the same place.
 
-An agent that sends a line has seen the text with that line, provided the line is nowhere else. A line can also match by
-chance, or because the agent writes such lines itself. So it counts as evidence only if something next to it comes from
-the same text. White space does not count, because agents change indentation. Offsets are code points from 0.
+An agent that sends a line has seen the text with that line, provided that the line is nowhere else. A line can also
+match by chance, or because the agent itself writes such lines. So it counts as evidence only if something next to it
+comes from the same text. White space does not count, because agents change indentation. Offsets are code points from 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Sent:
     def shows(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, at the same place, at least half of what `text` has and `other` lacks.
 
-        Half of the pieces and half of the characters: a single line of many may be chance, and so may a short one.
+        This means half of the pieces and half of the characters: one line of many may match by chance, and so may a
+        short one.
         """
         text, other = str(text), str(other)
         pieces = list(_only(text, other))

@@ -1,4 +1,4 @@
-"""made_too: makes the changes of one text in another one, too, where it is not known how the one became the other."""
+"""made_too: makes the changes of one text in another text as well, when it is not known how the one became the other."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sidecar.core.normal import Normal, normal
 
 
 def made_too(before: str, changes: ChangeSet, text: str) -> str:
-    """`text` with these changes of `before` (all raw), as far as both say the same in the places that change. If they differ right beside such a place,
-    `merge` finds a conflict; here the change is made."""
+    """`text` with these changes of `before` (all raw), as far as both texts are equal at the places that change. `merge` finds a conflict if they
+    differ right beside such a place; here the change is made."""
     after, now = normal(changes.apply(before)), Normal(text)
     compared = _compared(before, changes)
     before = normal(before)
-    if compared.apply(before) != after:  # a change within a line end
+    if compared.apply(before) != after:  # a change inside a line end
         compared = diff(before, after)
     merged = merge(before, now.text, after)
     if isinstance(merged, Merged):
@@ -25,7 +25,7 @@ def made_too(before: str, changes: ChangeSet, text: str) -> str:
 
 
 def _compared(before: str, changes: ChangeSet) -> ChangeSet:
-    """Changes of `before` (raw) as those of its compared form, if none of them lies within a line end."""
+    """Changes of `before` (raw) as changes of its compared form, if none of them lies inside a line end."""
     edits: list[Edit] = []
     raw = at = 0
     for edit in changes.edits:
@@ -37,7 +37,7 @@ def _compared(before: str, changes: ChangeSet) -> ChangeSet:
 
 
 def _same_place(edit: Edit, text: str, other: str, between: ChangeSet) -> Edit | None:
-    """The edit of `text` where `other` says the same; `between` leads from one to the other. None: it says something else there."""
+    """The edit of `text` at the matching place in `other`; None if `other` differs there. `between` leads from `text` to `other`."""
     if any(one.new and one.start <= edit.end and one.end >= edit.start for one in between.edits):
         return None
     start, end = between.map_offset(edit.start, 1), between.map_offset(edit.end, -1)

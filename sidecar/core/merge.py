@@ -1,4 +1,4 @@
-"""Three-way merge by lines: combines what two sides made of one text, or returns the places where only a person can decide.
+"""Three-way merge by lines: combines what two sides made of one text, or returns the places that only a person can decide.
 
 `merge(base, ours, theirs)` never guesses. The rule, in full:
 
@@ -9,15 +9,15 @@
    b. they touch (one ends where the other begins, or both insert at the same place), one of them adds lines, and the
       other adds or removes lines. Changed lines next to changed lines do not clash. Lines added next to lines that
       were added or removed do clash, because their order, or whether they belong together, is unknown.
-   A hunk that only inserts or only deletes counts as lying at every place it could be moved to without changing its side's
-   text: it is unknown which of two equal lines was deleted.
+   A hunk that only inserts or only deletes counts as lying at every place to which it could be moved without changing its
+   side's text: nobody knows which of two equal lines was deleted.
 3. Hunks that clash, directly or through others, form a group. If both sides are equal over the group, they made the same
    change, and it is taken once. If every hunk in the group keeps the number of lines, and no line was changed by both sides in
    different ways, the group is merged line by line. Anything else is a conflict, and then nothing at all is merged.
 
 So it is a conflict if both sides change one line, however far apart the words are; if both append to the end of a file; and if
 one side deletes what the other edited. Line ends are part of a line: callers that treat \\n and \\r\\n as equal fold them
-first (lineends.fold). Texts are `str`; offsets are code points, lines count from 0.
+first (lineends.fold). Texts are `str`; offsets are code points; lines count from 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sidecar.core.hunks import Hunk, line_hunks, lines_of, places
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Both sides' changes fit together; `changes` turns ours into the merged text."""
+    """Both sides' changes fit together. `changes` turn ours into the merged text."""
 
     changes: ChangeSet
 
@@ -54,7 +54,7 @@ class ConflictHunk:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """At least one place cannot be merged; `hunks` are all of them, in order."""
+    """At least one place cannot be merged. `hunks` are all such places, in order."""
 
     hunks: tuple[ConflictHunk, ...]
 
@@ -101,7 +101,7 @@ class _Group(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """A hunk base → theirs that goes into ours, at its base offsets + shift."""
+    """A hunk from base to theirs that goes into ours, at its base offsets plus `shift`."""
 
     hunk: Hunk
     shift: int
@@ -129,7 +129,7 @@ def _added(base: str, side: str, hunk: Hunk) -> int:
     old_start, old_end, new_start, new_end = hunk
     found, found_open = _count_lines(base, old_start, old_end)
     left, left_open = _count_lines(side, new_start, new_end)
-    # A last line without a line end cannot have a line after it, so it counts as one line less.
+    # A last line without a line end cannot be followed by a line, so it counts as one line less.
     return -1 if found == left and left_open and not found_open else left - found
 
 
@@ -209,7 +209,7 @@ def _in_side(changes: Sequence[_Change], low: int, high: int) -> tuple[int, int]
 
 
 def _line_for_line(before: str, mine: str, yours: str, at: _Taken) -> list[_Taken] | None:
-    """Their lines where ours has the base's, from the offsets `at` on; None when a line differs in all three."""
+    """Their lines where ours has the base's, from the offsets `at` on. None if a line differs in all three."""
     taken: list[_Taken] = []
     (_, i, _, j), shift = at
     for old, my, their in zip(lines_of(before), lines_of(mine), lines_of(yours), strict=True):
@@ -225,7 +225,7 @@ def _line_for_line(before: str, mine: str, yours: str, at: _Taken) -> list[_Take
 
 
 def _rebased(taken: Sequence[_Taken], base: str, theirs: str) -> Iterator[Edit]:
-    """The edits of the hunks, moved from base to ours. Between two hunks there is a line that stays."""
+    """The edits of the hunks, moved from base to ours. Between two hunks there is always an unchanged line."""
     k = 0
     for edit in refined(base, theirs, [take.hunk for take in taken]):
         while taken[k].hunk.old_end < edit.start:

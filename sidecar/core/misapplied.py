@@ -1,13 +1,12 @@
-"""misapplied: finds an edit of ours that an editor put at the wrong place, and the text without it.
+"""misapplied: finds an edit of ours that an editor made at the wrong place, and the text without it.
 
-Some editors do not compare versions (lsp-mode), or compare with a version they have not announced yet (eglot 1.17 within its
-500 ms): they take the positions that were sent for the text as it is then. What the mirror receives is then the user's typing and, later,
-our edits at the very lines and columns that were sent. That run is looked for, and inverted over whatever came after it.
+Some editors do not compare versions (lsp-mode), or compare with a version they have not announced yet (eglot 1.17, within its 500 ms). They apply the
+positions that were sent to the text they have at that moment. The mirror then receives the user's typing and, later, our edits at exactly the lines and
+columns that were sent. This module looks for that run of edits and inverts it over everything that came after it.
 
-The run is recognised by what it does, not by the number of steps in which an editor tells it: changes that together turn one state into
-what our edits make of it are ours, provided that they lose nothing on the way. Text that one of them puts in and a later one takes away
-is somebody's typing, and then they are not all ours. (Neovim tells the deletion of a file's last lines as two changes: the
-lines' text, then the line end.)
+A run is recognised by its effect, not by the number of steps in which the editor reports it. Changes that together turn one state into what our edits
+make of it are ours, provided that they lose nothing on the way: text that one of them inserts and a later one removes is somebody's typing, and then
+they are not all ours. (Neovim reports the deletion of a file's last lines as two changes: the lines' text, then the line end.)
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from sidecar.core.text import Position, Text
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """`without`: the text now, without our edits and with everything else."""
+    """The result of taking our edits out. `without` is the current text without our edits and with everything else."""
 
     without: str
     is_undone: bool = False
-    """Somebody took our edits back already: `without` is the text as it is."""
+    """The user has already taken our edits back: `without` is the current text."""
     reached_into: bool = False
-    """What came later changed the very lines of ours, so that a person should look at the result."""
+    """Later changes touched the same lines as our edits, so a person should look at the result."""
 
 
 def separate(
@@ -41,15 +40,15 @@ def separate(
     received: Sequence[Edit],
     coordinates: Coordinates,
 ) -> Separated | None:
-    """What the text would be without our edits; None when they are not found.
+    """The text without our edits; None if they are not found.
 
-    `received`: every edit since `before`, each on the text that the one before left. What our edits took away comes back, what
-    they brought goes, and whatever was put in later stays, also in the midst of them."""
+    `received`: all edits since `before`, each on the text that the one before left. What our edits removed comes back, what they inserted goes, and
+    everything inserted later stays, even in the middle of it."""
     texts = states(before, received)
     run = _run(texts, sent, received, coordinates)
     if run is None:
         return None
-    # The user may have undone and redone them: what counts is how it stood last.
+    # The user may have undone and redone them: the last state counts.
     around = texts[run.first], texts[run.end]
     stood = max(i for i in range(run.end, len(texts)) if texts[i] in around)
     if texts[stood] == texts[run.first]:
@@ -59,7 +58,7 @@ def separate(
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request's edits and what became of them: `received` followed on `before`."""
+    """The edits of one request and what followed: the edits `received`, starting from `before`."""
 
     before: Text
     sent: Sequence[TextEdit]
@@ -67,10 +66,10 @@ class Attempt:
 
 
 def separate_all(attempts: Sequence[Attempt], coordinates: Coordinates) -> Separated | None:
-    """What the text would be without any of our edits, when those that were to put the first one right came to a wrong place, too; None
-    when one of them is not found. Each attempt began with the text that the one before it left.
+    """The text without any of our edits, for when the edits that were to put the first one right were made at a wrong place too. None if one of them
+    is not found. Each attempt began with the text that the one before it left.
 
-    From the last one back: what the text would be without it is what followed on the one before."""
+    Works backwards from the last attempt: the text without it is what followed on the attempt before."""
     later: Sequence[Edit] = ()
     found: Separated | None = None
     reached_into = False
@@ -91,9 +90,8 @@ def overwrites(
     *,
     meant: Text | None = None,
 ) -> bool:
-    """Whether our edits were made on another text than they were `meant` for (`before`, when nothing else is said). When `received`
-    leads to what was expected all the same, they took away what made the difference: somebody's typing, or, of a document that
-    was closed and opened again meanwhile, what the disk says."""
+    """Whether our edits were made on another text than they were `meant` for (by default `before`). If `received` leads to the expected text all the
+    same, our edits overwrote the difference: somebody's typing or, in a document that was closed and opened again meanwhile, the text on the disk."""
     meant = before if meant is None else meant
     if not received or (len(received) < 2 and meant is before):
         return False
@@ -106,7 +104,7 @@ def overwrites(
 
 
 def made_on(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> ChangeSet | None:
-    """What an editor makes of our edits on `text`; None when they would overlap there."""
+    """The changes that an editor makes when it applies our edits to `text`. None if they would overlap there."""
     edits = [
         Edit(
             coordinates.offset_at(text, edit.start),
@@ -123,7 +121,7 @@ def made_on(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> C
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Our edits are `received[first:end]`; `edits`: the same one after the other, as they were made."""
+    """Our edits are `received[first:end]`. `edits` are the same edits one after the other, as they were made."""
 
     first: int
     end: int
@@ -131,7 +129,7 @@ class _Run:
 
 
 def states(before: Text, received: Sequence[Edit]) -> list[Text]:
-    """`before`, and what each of `received` led to. They share what is the same: a large text is not copied for each of them."""
+    """`before`, and the text after each of `received`. The texts share their equal parts, so a large text is not copied for each edit."""
     rope = Rope.of(before)
     texts = [before]
     for edit in received:
@@ -141,7 +139,7 @@ def states(before: Text, received: Sequence[Edit]) -> list[Text]:
 
 
 def steps(before: Text, received: Sequence[Edit]) -> Iterator[tuple[Edit, Text, Text]]:
-    """Each of `received`, the first of which changed `before`, with the texts before and after it."""
+    """Each of `received` with the texts before and after it. The first one changed `before`."""
     texts = states(before, received)
     return zip(received, texts, texts[1:], strict=False)
 
@@ -152,9 +150,8 @@ def _run(
     received: Sequence[Edit],
     coordinates: Coordinates,
 ) -> _Run | None:
-    """Where in `received` our edits are: one after the other, in either order, or told in any other number of steps. Those that only take
-    text away look like much else: where they may be at several places they are at the last, for what an editor had not told before our
-    edit came, it tells first."""
+    """Where our edits are in `received`: one after the other, in either order, or reported in any other number of steps. Edits that only remove text
+    look like many others. If they may be at several places, the last one counts, because an editor reports its own earlier changes before our edit."""
     takes_away = not any(edit.new_text for edit in sent)
     found = _run_from(0, texts, sent, received, coordinates)
     while takes_away and found is not None:
@@ -172,7 +169,7 @@ def _run_from(
     received: Sequence[Edit],
     coordinates: Coordinates,
 ) -> _Run | None:
-    """The first such place from `start` on."""
+    """The first such place at or after `start`."""
     for first in range(start, len(received)):
         end = first + len(sent)
         for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
@@ -192,7 +189,7 @@ def _made_in_steps(
     received: Sequence[Edit],
     coordinates: Coordinates,
 ) -> _Run | None:
-    """The fewest changes from `first` on that together do what our edits do, and lose nothing on the way."""
+    """The fewest changes from `first` on that together do what our edits do and lose nothing on the way."""
     text = texts[first]
     made = _made(text, sent, coordinates)
     for end in range(first + 1, len(received) + 1):
@@ -208,11 +205,11 @@ def _made_in_steps(
 
 
 _NEAR = 16
-"""Code points behind a change that are looked at first."""
+"""Code points behind a change that are compared first."""
 
 
 def _is_put(text: Text, changes: ChangeSet, after: Text) -> bool:
-    """Whether `after` says at the places of `changes` what those lead to, which costs less than to compare whole texts."""
+    """Whether `after` has the results of `changes` at their places. This costs less than comparing whole texts."""
     grown = 0
     nexts = [*(edit.start for edit in changes.edits[1:]), len(text)]
     for edit, then in zip(changes.edits, nexts, strict=False):
@@ -225,7 +222,7 @@ def _is_put(text: Text, changes: ChangeSet, after: Text) -> bool:
 
 
 def _made(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> list[ChangeSet]:
-    """What editors make of our edits on `text`: some have line ends of their own for what is put in."""
+    """The changes that editors may make when they apply our edits to `text`. Some insert their own line ends."""
     spelled = [
         sent,
         *([replace(e, new_text=expand(e.new_text, end)) for e in sent] for end in ("\n", "\r\n")),
@@ -236,7 +233,7 @@ def _made(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> lis
 
 
 def _loses(texts: Sequence[Text], steps: Sequence[Edit]) -> bool:
-    """Whether something that one of `steps` puts in is taken away by a later one. `texts`: the state before each."""
+    """Whether a later one of `steps` removes text that an earlier one inserted. `texts`: the state before each step."""
     if len(steps) < 2:
         return False
     changes = ChangeSet(len(texts[0]))
@@ -250,7 +247,7 @@ def _loses(texts: Sequence[Text], steps: Sequence[Edit]) -> bool:
 
 
 def looks_applied(sent: Sequence[TextEdit], received: Sequence[Edit]) -> bool:
-    """Whether some of our text seems to be among what was received, though not as we sent it."""
+    """Whether some of our text seems to be among what was received, even if not as we sent it."""
     arrived = fold("".join(edit.new for edit in received))
     return any(
         len(new) > 1 and new in arrived for new in (fold(edit.new_text).strip() for edit in sent)
@@ -266,8 +263,8 @@ def _same(text: Text, sent: TextEdit, edit: Edit, coordinates: Coordinates) -> b
 
 
 def _is_at(text: Text, offset: int, place: Position, coordinates: Coordinates) -> bool:
-    """Whether an editor may take `place` for `offset`. Where it lies behind a line's end, that is the end: for an editor to which a
-    "\r" is a character like any other, behind one."""
+    """Whether an editor may take `place` for `offset`. If it lies behind the end of a line, that end is meant. For an editor to which "\r" is an
+    ordinary character, the end is one character further."""
     at = coordinates.offset_at(text, place)
     if offset == at:
         return True
@@ -280,7 +277,7 @@ def _is_at(text: Text, offset: int, place: Position, coordinates: Coordinates) -
 
 
 def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separated:
-    """`text` with `later`, which followed on `ours`, each edit on the text that the one before left."""
+    """The text with `later` and without `ours`. `ours` were made on `text`, then `later`, each edit on the text that the one before left."""
     changes = _composed(len(text), ours)
     after = changes.apply(text)
     inverse = changes.invert(text)
@@ -296,7 +293,7 @@ def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separat
         at = max(without.rfind(end, 0, torn) for end in "\r\n") + 1
         back.append(Edit(at, at, line.new))
     for edit in inverse.edits:
-        # Of a line that was torn in the middle, the part that comes back stays beside the part that was left.
+        # If a line was torn in the middle, the part that comes back stays beside the part that was left.
         behind = _goes_on(after, edit.end, edit.new) and not _goes_on(edit.new, 0, after[: edit.start])
         at = newer.map_offset(edit.end, 1) if behind else newer.map_offset(edit.start, -1)
         at = taken.map_offset(at, 1 if behind else -1)
@@ -308,8 +305,8 @@ def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separat
 
 
 def _lines_in_a_tear(after: str, inverse: Edit, newer: ChangeSet) -> list[Edit]:
-    """The whole lines that were typed between the two parts of a line that an edit of ours tore, which `inverse` puts together again: they stand before
-    that line then."""
+    """The whole lines that the user typed between the two parts of a line that our edit tore apart. `inverse` joins the parts again; these lines
+    then stand before the joined line."""
     head, tail = after[: inverse.start], after[inverse.end :]
     if not (_goes_on(tail, 0, inverse.new or head) and _goes_on(inverse.new or tail, 0, head)):
         return []
@@ -323,13 +320,13 @@ def _lines_in_a_tear(after: str, inverse: Edit, newer: ChangeSet) -> list[Edit]:
 
 
 def _moved(edit: Edit, changes: ChangeSet) -> Edit:
-    """What one of `changes` puts in, where it then is."""
+    """The text inserted by `edit`, one of `changes`, at its place after all of them."""
     at = edit.start + sum(one.growth for one in changes.edits if one.start < edit.start)
     return Edit(at, at + len(edit.new), edit.new)
 
 
 def _and_those(taken: ChangeSet, places: Sequence[Edit]) -> ChangeSet:
-    """`taken`, which only takes away, and these places beside it."""
+    """`taken`, which only removes text, extended by these places."""
     if not places:
         return taken
     kept = bytearray(b"\1") * taken.length
@@ -350,7 +347,7 @@ def _meet(x: Edit, y: Edit) -> bool:
 
 
 def _smallest(text: str, changes: ChangeSet) -> ChangeSet:
-    """The same without what was taken away and put back again."""
+    """The same changes without text that is removed and inserted again."""
     edits = [
         Edit(edit.start + small.start, edit.start + small.end, small.new)
         for edit in changes.edits

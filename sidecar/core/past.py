@@ -1,12 +1,12 @@
-"""Past: the texts that a document had since it was last known to be saved, for telling a save from a change behind the editor.
+"""Past: the texts that a document had since its last known save, to tell a save from a change behind the editor.
 
-An editor tells that it saved, not what: VS Code tells a save for a version newer than the bytes on the disk when something is typed while
-the save runs, and the bytes may be seen before the save is told. So the rule is: *a text on the disk that equals any text the document
-had since its last known save is that save, never a change from outside.*
+An editor reports that it saved, but not what. VS Code reports a save for a version newer than the bytes on the disk if the user types
+while the save runs, and the bytes may be seen before the save is reported. So the rule is: *a text on the disk that equals any text the
+document had since its last known save is that save, never a change from outside.*
 
-The texts are not kept: one of them, and the edits that lead to the others, in blocks. Of a long past the oldest blocks are forgotten.
-A save of one of those texts then looks like a change from outside and is merged, from what the disk was last known to say:
-what was typed since then stays, or is a conflict, which changes nothing and is told.
+The texts are not stored one by one, but as one text and the edits that lead to the others, in blocks. If the past grows long, the oldest
+blocks are forgotten. A save of a forgotten text then looks like a change from outside and is merged, starting from the last known text on
+the disk: what was typed since then stays, or is a conflict, which changes nothing and is reported.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 BLOCK = 256
-"""Edits in one block."""
+"""The number of edits in one block."""
 MAX_BLOCKS = 32
-"""More than eight thousand keystrokes, at about 150 bytes each, and for each block one text, which shares what is equal with its
-neighbours."""
+"""Enough for more than eight thousand keystrokes of about 150 bytes each. Each block also holds one text, which shares its equal parts
+with its neighbours."""
 MAX_CHARACTERS = 4_000_000
-"""Of all that the edits put in; pastes and formatters make large ones."""
+"""The most code points that all edits together may insert; pastes and formatters make large edits."""
 
 
 @dataclass(slots=True)
 class _Block:
     text: Text
-    """Before the first edit."""
+    """The text before the first edit."""
     edits: list[Edit] = field(default_factory=list[Edit])
     characters: int = 0
 
 
 class Past:
-    """Numbered texts: 0 is the one the document was opened with, `newest` the one it has now. Texts are raw."""
+    """Numbered raw texts: 0 is the text that the document was opened with, `newest` the current one."""
 
     __slots__ = ("_blocks", "_first")
 
@@ -52,7 +52,7 @@ class Past:
         return self._first + sum(len(block.edits) for block in self._blocks)
 
     def edited(self, document: Rope, edit: Edit) -> None:
-        """`edit` led to what `document` says now."""
+        """Record an edit that led to the current text of `document`."""
         block = self._blocks[-1]
         block.edits.append(edit)
         block.characters += len(edit.new)
@@ -63,8 +63,8 @@ class Past:
                 self._first += len(self._blocks.popleft().edits)
 
     def find(self, compared: str, *, unended: bool = False, since: int = 0) -> int | None:
-        """The number of the oldest text, from number `since` on, whose compared form is `compared`. `unended`: or is that without its
-        final line end, which some editors add to the file and not to the text."""
+        """The number of the oldest text, from number `since` on, whose compared form is `compared`; None if there is none. `unended`:
+        also accept `compared` without its final line end, which some editors add to the file but not to the text."""
         wanted = {len(compared): compared}
         if unended and compared.endswith("\n"):
             wanted[len(compared) - 1] = compared[:-1]
@@ -74,7 +74,7 @@ class Past:
         return None
 
     def texts(self, first: int, last: int) -> list[Text]:
-        """Those with the numbers `first` to `last`, as far as they are not forgotten."""
+        """The texts numbered `first` to `last`, except forgotten ones."""
         return [
             rope.snapshot()
             for number, (_, rope) in enumerate(self._texts(), self._first)
@@ -82,7 +82,7 @@ class Past:
         ]
 
     def before_newest(self) -> Text | None:
-        """The text that the newest edit changed; None: it is forgotten, because the edit was large."""
+        """The text that the newest edit changed. None if it is forgotten, because the edit was large."""
         block = next((block for block in reversed(self._blocks) if block.edits), None)
         if block is None:
             return None
@@ -92,7 +92,7 @@ class Past:
         return rope.snapshot()
 
     def saved(self, number: int) -> None:
-        """The text with that number is known to be saved: those before it are forgotten."""
+        """Record that the text with this number is saved. The texts before it are forgotten."""
         while len(self._blocks) > 1 and self._first + len(self._blocks[0].edits) <= number:
             self._first += len(self._blocks.popleft().edits)
         block, done = self._blocks[0], number - self._first
@@ -105,7 +105,8 @@ class Past:
             self._first = number
 
     def _texts(self) -> Iterator[tuple[int, Rope]]:
-        """Each with the length of its compared form, oldest first. The rope goes on changing."""
+        """Each text with the length of its compared form in code points, oldest first. All items are the same rope, which keeps
+        changing."""
         first = self._blocks[0].text
         rope, mark, length = Rope.of(first), has_mark(first), len(first.compared())
         yield length, rope
@@ -123,6 +124,6 @@ class Past:
 
 
 def _pairs(rope: Rope, start: int, end: int) -> int:
-    """How many "\\r\\n" there are from `start` to `end`, or across these."""
+    """The number of "\\r\\n" between `start` and `end`, including those that cross these offsets."""
     near = rope.slice(max(start - 1, 0), min(end + 1, len(rope)))
     return near.count("\r\n")

@@ -1,7 +1,7 @@
-"""Places: where a text differs from another one, both of them Texts: found without making strings of them, each of whose characters may take four bytes.
+"""Places: where two Texts differ, found without building strings of them, each of whose characters may take four bytes.
 
-Compared is their UTF-8: as a string of one byte for each of its own, in which lines and line ends are what they are. What is found there is found as
-`diff` finds it; no place begins or ends within a character.
+It compares their UTF-8 as a string with one character for each byte, in which lines and line ends are recognised as usual. The result is what `diff`
+would find; no place begins or ends inside a character.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidecar.core.text_parts import TextParts
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The edits from a text of `length` code points to `new`, which has what they put in."""
+    """The edits that turn a text of `length` code points into `new`. The inserted text is a part of `new`."""
 
     length: int
     hunks: tuple[Hunk, ...]
@@ -28,8 +28,8 @@ class Places:
 
     @staticmethod
     def between(old: Text, new: Text) -> Places:
-        """As `diff`. All of `new` is new where more than a quarter of it is and a string of it takes four bytes for each character, and else where more
-        than three quarters are: copies of parts of it take more than the user gains by edits that leave the rest alone."""
+        """Like `diff`, but returns all of `new` as one edit if too much of it is new: more than a quarter if its string takes four bytes per
+        character, otherwise more than three quarters. Copies of so many parts would take more memory than the user gains from smaller edits."""
         found = settled(_Characters(old), _Characters(new), _found(old, new))
         places = Places(len(old), tuple(found), new)
         if 4 * places.added <= (1 if new.as_string >= 4 * len(new) else 3) * len(new):
@@ -38,7 +38,7 @@ class Places:
 
     @staticmethod
     def of(changes: ChangeSet, new: Text) -> Places:
-        """Where these changes, which lead to `new`, are."""
+        """The places of these changes, which lead to `new`."""
         hunks, shift = list[Hunk](), 0
         for edit in changes.edits:
             start = edit.start + shift
@@ -48,12 +48,12 @@ class Places:
 
     @staticmethod
     def made(new: Text) -> Places:
-        """Where there was nothing."""
+        """The place that turns an empty text into `new`."""
         return Places(0, (Hunk(0, 0, 0, len(new)),) if len(new) else (), new)
 
     @property
     def added(self) -> int:
-        """Code points that they put in."""
+        """The number of code points inserted."""
         return sum(hunk.new_end - hunk.new_start for hunk in self.hunks)
 
     @property
@@ -61,7 +61,7 @@ class Places:
         return self.hunks == (Hunk(0, self.length, 0, len(self.new)),)
 
     def changes(self) -> ChangeSet:
-        """The same with the texts."""
+        """The same edits, with their texts."""
         edits = (Edit(h.old_start, h.old_end, self.new.slice(h.new_start, h.new_end)) for h in self.hunks)
         return ChangeSet(self.length, tuple(edits))
 
@@ -74,7 +74,7 @@ def _found(old: Text, new: Text) -> list[Hunk]:
 
 
 def _as_bytes(text: Text) -> str:
-    """Its UTF-8, each byte a character."""
+    """The UTF-8 of the text, with one character for each byte."""
     parts = TextParts()
     for piece in text.utf_8():
         parts.add(piece.decode("latin-1"))
@@ -82,12 +82,12 @@ def _as_bytes(text: Text) -> str:
 
 
 def _cuts(text: str, at: int, grown: int) -> bool:
-    """Whether a boundary at `at` of such a string separates parts of one character."""
+    """Whether a boundary at `at` in such a string would divide a character."""
     return 0 < at < len(text) and "\x80" <= text[at] <= "\xbf"
 
 
 class _Points:
-    """The offset in a text, from that in its UTF-8."""
+    """Converts an offset in the UTF-8 of a text (bytes) to an offset in the text (code points)."""
 
     def __init__(self, text: Text) -> None:
         self._pieces = [*text.utf_8()]
@@ -101,7 +101,7 @@ class _Points:
 
 
 class _Characters(Sequence[str]):
-    """A text as `settled` looks at it."""
+    """A text as a sequence of characters, for `settled`."""
 
     def __init__(self, text: Text) -> None:
         self._text = text

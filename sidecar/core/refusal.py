@@ -1,4 +1,4 @@
-"""Refusal: the single form of "no", which every door translates. It is an expected outcome, so it is a value and not an exception."""
+"""Refusal: the one form of "no", which every door translates. It is an expected outcome, so it is a value and not an exception."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """Why a read or a write was refused; the value is what agents see as `data.errorKind`."""
+    """Why a read or a write was refused. The value is what agents see as `data.errorKind`."""
 
     NOT_FOUND = "not_found"
     OUTSIDE = "path_outside_workspace"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     UNKNOWN_SESSION = "unknown_session"
     WITHDRAWN = "withdrawn"
     REJECTED = "rejected"
-    """It was done, and the user has taken it out again."""
+    """The change was made, and the user has taken it out again."""
     IO_ERROR = "io_error"
 
 

@@ -1,6 +1,6 @@
-"""Replacement: "put this in the place of that", as agents' edit tools mean it: a text that is there once, or every place it is at.
+"""Replacement: "replace this text by that", as agents' edit tools mean it: a text that occurs once, or every occurrence.
 
-Pure. Texts are in the compared form of `core.normal`, so that a document with other line ends matches what an agent sends.
+Pure. Texts are in the compared form of `core.normal`, so a document with other line ends matches what an agent sends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHOWN = 400
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`old` is replaced by `new` where it stands: at its only place, or, with `everywhere`, at each."""
+    """Replaces `old` by `new` at its only occurrence or, with `everywhere`, at every occurrence."""
 
     old: str
     new: str
@@ -25,7 +25,8 @@ class Replacement:
 
 
 def replaced(text: str, steps: Sequence[Replacement], path: str) -> str | Refusal:
-    """`text` after every step, each made in what the one before it left; the first that cannot be made refuses all."""
+    """`text` after all steps, each applied to the result of the one before. If one step cannot be made, the refusal of that
+    step."""
     for number, step in enumerate(steps, 1):
         which = f"edit {number} of {len(steps)}: " if len(steps) > 1 else ""
         done = _replaced(text, step, path, which)

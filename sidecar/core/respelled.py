@@ -1,7 +1,7 @@
-"""Respelled: the hunks of a text when it is handed over with other line ends, or without its byte order mark.
+"""Respelled: the hunks of a text that an editor hands over with other line ends, or without its byte order mark.
 
-Emacs and Kate hand CRLF files over as LF, VS Code evens out mixed line ends. That is no edit: all the work in the text stays under review. Offsets
-are code points in the raw texts.
+Emacs and Kate hand CRLF files over as LF; VS Code unifies mixed line ends. That is no edit: all work in the text stays under review. Offsets are
+code points in the raw texts.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sidecar.core.text import BOM, Text
 
 
 def spelled_as(text: str, like: str) -> str:
-    """`text` in the line ends of `like`, and with a mark where that has one; `text` itself where `like` has line ends of several kinds and
-    is another text."""
+    """`text` with the line ends of `like`, and with a byte order mark if `like` has one. Returns `text` itself if `like` is another text with
+    several kinds of line ends."""
     if "\r" not in text and "\r" not in like and text.startswith(BOM) == like.startswith(BOM):
-        return text  # nearly always
+        return text  # the usual case
     other = Normal(like)
     compared = normal(text)
     if compared == other.text:
@@ -29,13 +29,13 @@ def spelled_as(text: str, like: str) -> str:
     if like != mark + expand(other.text, other.terminator):
         return text
     if compared.startswith(BOM):
-        mark = BOM  # without one before it, this would be the mark
+        mark = BOM  # without another mark before it, this would be the mark
     return mark + expand(compared, other.terminator)
 
 
 def respelled(hunks: Iterable[Hunk], before: str, after: Text) -> Iterator[Hunk]:
-    """The same hunks, in order of place, in `after`, which has the same compared form as `before`. A hunk that changed nothing but line ends
-    changes nothing in it."""
+    """The same hunks, in order of place, in `after`, which has the same compared form as `before`. A hunk that changed only line ends has equal
+    old and new text in the result."""
     now = Normal(str(after))
     places = _Places(before)
     for hunk in hunks:
@@ -49,7 +49,7 @@ def respelled(hunks: Iterable[Hunk], before: str, after: Text) -> Iterator[Hunk]
 
 
 class _Places:
-    """Offsets in the compared form of a raw text, asked for in ascending order."""
+    """Converts offsets in a raw text, given in ascending order, to offsets in its compared form."""
 
     def __init__(self, raw: str) -> None:
         self._raw = raw
@@ -57,7 +57,7 @@ class _Places:
         self._place = 0
 
     def of(self, offset: int) -> int:
-        """Between "\\r" and "\\n": before both."""
+        """The offset in the compared form. An offset between "\\r" and "\\n" counts as before both."""
         if self._raw[offset - 1 : offset + 1] == "\r\n":
             offset -= 1
         if offset > self._at:

@@ -1,8 +1,8 @@
-"""retold: the review of a file as its writes in the journal tell it. Pure.
+"""retold: rebuilds the review of a file from its writes in the journal. Pure.
 
-What is under review is stored with the text that contains it. A file may say something else when it is seen again: an editor has kept an earlier text
-unsaved, the command line has taken a write back, or the sidecar was killed between an agent's change and what it would have stored next. From the two
-texts alone, what lies between them would be the user's. If one of the file's writes led to the text that is there now, these writes say what is whose.
+A review is stored with the text that contains its hunks. The file may have another text when it is seen again: an editor kept an earlier text unsaved,
+the command line took a write back, or the sidecar was killed between an agent's change and the next time it would have stored the review. From the two
+texts alone, every difference would count as the user's. If one of the file's writes led to the current text, the writes tell whose work is whose.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sidecar.core.taken_back import without_gone
 from sidecar.core.text import Text
 
 Fate = Literal["open", "kept", "taken back", "takes back", "perhaps made"]
-"""What became of a write. `takes back`: it took others back. `perhaps made`: through an editor, and nobody knows whether that did so; it was,
-and is under review, where the text, or what the next write found, is exactly what it was to lead to."""
+"""What became of a write. `takes back`: it took other writes back. `perhaps made`: it went through an editor, and nobody knows whether the editor
+made it. It was made, and is under review, if the current text, or the text that the next write found, is exactly its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Hunks that the user kept while others of the same writes stayed under review, and the text (raw) that they were in. Their versions are those
-    that were kept."""
+    """Hunks that the user kept while other hunks of the same writes stayed under review, with the text (raw) that contained them. They have only the
+    versions that were kept."""
 
     text: str
     hunks: Sequence[Hunk]
@@ -35,25 +35,25 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A write of the file. The texts are raw; None: there was no file, or is none."""
+    """A write of the file. The texts are raw; None where there was, or is, no file."""
 
     author: Author
     before: str | None
     after: str | None
     became: Fate
     whole: bool = False
-    """It is under review as a change of the file as a whole (it came, went or moved), not of its text."""
+    """It is under review as a change of the whole file (it was created, removed or moved), not of its text."""
     picked: Sequence[Picked] = ()
-    """What the user kept one by one before the next write."""
+    """The hunks that the user kept one by one before the next write."""
     took_back: Sequence[str] = ()
-    """The writes (the journal's ids) that it took back, where that is known of it."""
+    """The writes (the journal's ids) that it took back, if known."""
     in_editor: bool = False
-    """It was made in an editor, which may have kept it unsaved."""
+    """It was made in an editor, which may have left it unsaved."""
 
 
 def led_to(writes: Sequence[Told], text: str) -> int | None:
-    """Which of the writes (oldest first) was the last that led to `text` (raw); None: none of them did. Where others worked on top of it, the next
-    write found that."""
+    """The number of the last of the writes (oldest first) that led to `text` (raw). None if none did. A write also counts if the next write found
+    `text`, because others worked on top of it."""
     left = _newest([write.after for write in writes], text)
     if left is not None:
         return left
@@ -62,7 +62,7 @@ def led_to(writes: Sequence[Told], text: str) -> int | None:
 
 
 def _newest(texts: Sequence[str | None], text: str) -> int | None:
-    """The number of the last of these that is `text`."""
+    """The number of the last of these texts that equals `text`; None if none does."""
     compared = normal(text)
     return next(
         (
@@ -75,7 +75,7 @@ def _newest(texts: Sequence[str | None], text: str) -> int | None:
 
 
 def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
-    """The hunks in `text` (raw), as the file's writes (oldest first) made them; None: none of them led to that text."""
+    """The hunks in `text` (raw), as the file's writes (oldest first) made them. None if no write led to that text."""
     like, found = Normal(text), _made(writes, text)
     if found is None or expand(like.text, like.terminator) != text:
         return None
@@ -88,10 +88,10 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     ledger, now = Ledger(), as_there(writes[0].before or "")
     for write in _less_taken_back(writes, last):
         if write.whole and write.before is None and write.after:
-            return None  # it was moved here, with what is under review in it
+            return None  # it was moved here, together with its review
         if write.before is not None:
             now = _users(ledger, now, as_there(write.before))
-        if write.after is not None:  # else who makes the file anew goes on from what it said
+        if write.after is not None:  # if not, whoever creates the file again continues from its last text
             after = as_there(write.after)
             now = _users(ledger, now, after) if write.whole else _written(ledger, now, after, write)
         for picked in write.picked:
@@ -103,8 +103,8 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
 
 
 def _made(writes: Sequence[Told], text: str) -> tuple[Sequence[Told], int] | None:
-    """The writes as they led to `text` (raw), and the number of the last that did: as the file's, or as an editor's that brought those of the file into
-    what it had unsaved. None: neither led there."""
+    """The writes as they led to `text` (raw), and the number of the last one that did. They count as writes of the file or, failing that, with the
+    file's writes brought into an editor's unsaved text. None if neither leads there."""
     last, compared = led_to(writes, text), normal(text)
     if last is not None:
         return writes, last
@@ -117,7 +117,7 @@ def _made(writes: Sequence[Told], text: str) -> tuple[Sequence[Told], int] | Non
 
 
 def _beside(unsaved: Told, later: Sequence[Told]) -> Iterator[Told]:
-    """Those writes of the file that come right after one of an editor's, and found the file without it, as they are on top of it."""
+    """The writes of the file that follow an editor's unsaved write directly and found the file without it, as they look on top of it."""
     now = unsaved.after if unsaved.in_editor else None
     for write in later:
         if now is None or write.in_editor or write.before is None or write.after is None:
@@ -133,7 +133,7 @@ def _beside(unsaved: Told, later: Sequence[Told]) -> Iterator[Told]:
 
 
 def _known_whether_made(writes: Sequence[Told], text: str) -> Iterator[Told]:
-    """`text`: what was found after the last of these."""
+    """The writes with each `perhaps made` replaced by what is known. `text`: the text found after the last of them."""
     found = [*(write.before for write in writes[1:]), text]
     for write, then in zip(writes, found, strict=True):
         if write.became == "perhaps made":
@@ -144,10 +144,10 @@ def _known_whether_made(writes: Sequence[Told], text: str) -> Iterator[Told]:
 
 
 def _less_taken_back(writes: Sequence[Told], last: int) -> Iterator[Told]:
-    """The writes until the one with the number `last`, as they would have been made without those that were taken back by then, of which only what
-    was kept meanwhile is left."""
+    """The writes up to number `last` as they would have been made without those taken back by then. Of these, only what the user kept meanwhile is
+    left."""
     gone: list[tuple[str | None, str | None]] = []
-    """Newest first."""
+    """The writes taken back so far, newest first."""
     for number, write in enumerate(writes[: last + 1]):
         left_out = replace(write, before=None, after=None, whole=False)
         if write.became == "takes back":
@@ -162,8 +162,8 @@ def _less_taken_back(writes: Sequence[Told], last: int) -> Iterator[Told]:
 
 
 def _is_out(writes: Sequence[Told], number: int, last: int) -> bool:
-    """Whether that write, which was taken back at some time, was so by the time of the last. Of what says which writes it took back, only that counts:
-    an editor may have kept a text unsaved in which nothing but others' work was taken back."""
+    """Whether this write, which was taken back at some time, was already out by the time of write `last`. If other writes name it as taken back,
+    only these count: an editor may have kept a text unsaved in which only others' work was taken back."""
     takers = [n for n, one in enumerate(writes) if writes[number].author.write in one.took_back]
     if takers:
         return min(takers) <= last
@@ -183,14 +183,14 @@ def _written(ledger: Ledger, before: Text, after: Text, write: Told) -> Text:
 
 
 def _users(ledger: Ledger, before: Text, after: Text) -> Text:
-    """What lies between two writes is the user's. A text that was there before has its hunks again."""
+    """Record the difference between two writes as the user's. A text that was there before gets its hunks back."""
     ledger.may_come_back(before)
     ledger.user_led(before, after)
     return after
 
 
 def _keep(ledger: Ledger, now: Text, picked: Picked, terminator: str) -> None:
-    """What was kept in an earlier text is kept in `now`, where that says the same there."""
+    """Keep in `now` what was kept in an earlier text, where both texts are equal."""
 
     def there(part: str) -> str:
         return expand(normal(part), terminator)

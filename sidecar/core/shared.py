@@ -1,4 +1,4 @@
-"""with_shared: what two texts that were made from one base have in common beyond it."""
+"""with_shared: finds the changes that two texts made from one base have in common."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sidecar.core.hunks import Hunk, line_hunks
 
 
 def with_shared(base: str, first: str, second: str) -> str:
-    """`base` with those changes of lines in `first` that `second` has, too. They were made first, so they are not the work of whoever wrote `second`,
-    whatever that author had read. In a line that `second` changed once more, an insertion counts if all of it is still there. Equal to `base` if
-    `second` has none of the changes."""
+    """`base` with the changed lines of `first` that `second` has too. `first` was written first, so these changes are not the work of the author
+    of `second`, whatever that author had read. In a line that `second` changed once more, an insertion counts only if all of it is still there.
+    The result equals `base` if `second` has none of the changes."""
     if base in (first, second):
         return base
     later = line_hunks(first, second)
@@ -35,7 +35,7 @@ def with_shared(base: str, first: str, second: str) -> str:
 
 
 def _words(base: str, first: str, second: str) -> str:
-    """The same within lines, for insertions and removals. An insertion of which `second` changed anything does not count."""
+    """Like `with_shared`, within lines, for insertions and removals. An insertion that `second` changed in any part does not count."""
     changed = [(edit.start, edit.end) for edit in diff(first, second).edits]
     removed = [(edit.start, edit.end) for edit in diff(base, second).edits]
     edits: list[Edit] = []
@@ -52,13 +52,13 @@ def _words(base: str, first: str, second: str) -> str:
 
 
 def _in_second(later: Sequence[Hunk], hunk: Hunk) -> tuple[int, int]:
-    """Where `second` has the lines that `hunk` put into `first`. All of them were changed once more, by the `later` hunks."""
+    """The place in `second` of the lines that `hunk` put into `first`. The `later` hunks changed all of them once more."""
     met = [one for one in later if one.old_start < hunk.new_end and hunk.new_start < one.old_end]
     return met[0].new_start, met[-1].new_end
 
 
 def _without(text: str, start: int, end: int, stretches: list[tuple[int, int]]) -> str:
-    """What lies between two places and in none of the stretches, which are in order."""
+    """The text from `start` to `end` without the stretches, which are in order."""
     kept: list[str] = []
     for low, high in stretches:
         if high > start and low < end:

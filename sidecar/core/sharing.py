@@ -1,7 +1,8 @@
-"""sharing: a text in the chunks of another one that says nearly the same, so that both take little more memory than one."""
+"""sharing: stores a text in the chunks of another one that is nearly the same, so that both take little more memory than
+one."""
 
 # pyright: reportPrivateUsage=false
-# Which chunks a Text is made of, only those know that put texts together.
+# Only code that joins texts knows the chunks of a Text.
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from sidecar.core.text import Text
 
 
 def sharing(text: AnyText, like: Text) -> Text:
-    """The text, in the chunks of `like` where both begin or end in the same way: what is equal is there once."""
+    """The text, in the chunks of `like` where both have the same start or end. Equal parts are stored once."""
     if like == text:
         return like
     if not len(like):
@@ -44,7 +45,7 @@ def sharing(text: AnyText, like: Text) -> Text:
 
 
 def one_behind_the_other(texts: Iterable[AnyText]) -> AnyText:
-    """What they say, in their own chunks where one of them is a Text. One that is all of it is not copied."""
+    """The texts joined, in their own chunks if one of them is a Text. If only one is not empty, it is returned itself."""
     some = [text for text in texts if len(text)]
     if all(isinstance(text, str) for text in some) and len(some) != 1:
         return "".join(map(str, some))
@@ -53,7 +54,7 @@ def one_behind_the_other(texts: Iterable[AnyText]) -> AnyText:
 
 def _behind(one: AnyText, other: AnyText) -> Text:
     first, second = as_text(one), as_text(other)
-    if first.chunks[-1].endswith("\r") and second.chunks[0].startswith("\n"):  # that is never divided
+    if first.chunks[-1].endswith("\r") and second.chunks[0].startswith("\n"):  # chunks never divide a \r\n
         end, rest = first.chunks[-1] + second.chunks[0], 1
     else:
         end, rest = first.chunks[-1], 0
@@ -63,7 +64,7 @@ def _behind(one: AnyText, other: AnyText) -> Text:
 
 
 class _Sliced:
-    """A text, as `difference` looks at a string."""
+    """A Text with the methods of a string that `difference` uses."""
 
     def __init__(self, text: Text) -> None:
         self.text = text

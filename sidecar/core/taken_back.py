@@ -1,7 +1,7 @@
-"""taken_back: which writes of one file are still in it, which of them are taken back as one, and what that leads to. Pure.
+"""taken_back: finds which writes of one file are still in it, joins writes that are taken back as one, and computes the text without them. Pure.
 
-A write is a pair of texts, before and after it, raw; None where there was no file. Writes come newest first. Texts are compared in the
-form of core.normal.
+A write is a pair of raw texts, before and after it; None where there was no file. Writes come newest first. Texts are compared in the form of
+core.normal.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
-    """`writes` without the newest ones that never got into the file or are out of it already.
+    """`writes` without the newest ones that never got into the file or are no longer in it.
 
-    The texts after and before each write, newest first, are what the file has said. The first of them that it says now tells which writes
-    are in it. If it says none of them, somebody has worked in it since, and every write counts. This matters for writes whose outcome is
-    unknown, such as an edit that was on its way when the sidecar ended: taken back although it was never made, it would be a conflict."""
+    The texts after and before each write, newest first, are the texts that the file has had. The first of them that equals the current text tells
+    which writes are in the file. If none does, somebody has worked in the file since, and every write counts. This matters for writes whose outcome is
+    unknown, such as an edit that was on its way when the sidecar ended: taking it back although it was never made would be a conflict."""
     current = None if now is None else normal(now)
     for number, (before, after) in enumerate(writes):
         if _says(after, current):
@@ -32,11 +32,11 @@ def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
 
 
 def without_gone(write: Write, gone: Sequence[Write]) -> Write:
-    """The write as it would have been made had those before it not been, which are taken back by now. `gone`: these writes, newest first. Those that
-    were out of the text before this write was made do not count.
+    """The write as it would have been made without the earlier writes that have been taken back since, `gone` (newest first). Those of them that were
+    already out of the text before this write do not count.
 
-    What is taken back stays so: a write that had replaced or removed another's work, which was taken back since, does not bring that work back. One
-    that made a file where another had removed one, which was taken back since, has changed that one."""
+    Work that was taken back stays out. If a write replaced or removed other work that was taken back since, taking back the write does not restore
+    that work. If a write made a file where an earlier write, taken back since, had removed one, it has changed that file."""
     before, after = write
     without = before
     for older in gone:
@@ -50,7 +50,7 @@ def without_gone(write: Write, gone: Sequence[Write]) -> Write:
 
 
 def less(text: str, after: str, before: str) -> str:
-    """`text` (raw) without what led from `before` to `after`; as it is, where others have replaced that."""
+    """`text` (raw) without the change from `before` to `after`. Returns `text` itself if others have replaced that change."""
     if text == after:
         return before
     now = Normal(text)
@@ -59,7 +59,8 @@ def less(text: str, after: str, before: str) -> str:
 
 
 def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
-    """Writes that begin with the text that the one before them left, as one; the newest `apart` of them stand alone."""
+    """The writes, with each run of writes that begin with the text that the write before left joined into one. The newest `apart` writes stay
+    separate."""
     found: list[Write] = []
     for run in _runs(writes):
         alone = min(max(apart - len(found), 0), len(run))
@@ -72,10 +73,11 @@ def joined(writes: Sequence[Write], apart: int = 0) -> list[Write]:
 def take_out(
     writes: Sequence[Write], now: Callable[[], str | None], less: Callable[[Write], T | None]
 ) -> T | None:
-    """Takes the writes that are still in a text out of it, one after another: each where it is there. One on which others' work lies is taken out as one
-    with the one before it that it follows, and so on.
+    """Take the writes that are still in a text out of it, one after another, each where it is. A write with others' work on top is taken out together
+    with the write that it follows, and so on.
 
-    `now`: what the text says; `less`: takes one write out of it, or says why it cannot. → why not; then some may be out."""
+    `now` returns the current text. `less` takes one write out of it, or returns why it cannot. Returns None, or why a write could not be taken out;
+    some may then be out."""
     for run in _runs(still_in(now(), writes)):
         after, stopped = None, None
         for write in still_in(now(), run):
@@ -87,10 +89,10 @@ def take_out(
 
 
 def _runs(writes: Sequence[Write]) -> list[list[Write]]:
-    """Those that follow one another.
+    """Group the writes that follow one another.
 
-    Two that begin with the same text were both made on top of what had led to it: the older one was out by then, or its editor had it unsaved. So it does
-    not follow what is beneath it."""
+    If two writes begin with the same text, both were made on top of what had led to it: the older one was already out by then, or its editor had it
+    unsaved. So the older one does not follow the write beneath it."""
     found: list[list[Write]] = []
     for write in writes:
         begins = [run[-1][0] for run in found[-2:]]
@@ -102,12 +104,12 @@ def _runs(writes: Sequence[Write]) -> list[list[Write]]:
 
 
 def _has(text: str, write: Write) -> bool:
-    """Whether what the write made is in `text`."""
+    """Whether the text contains the write's change."""
     before, after = write
     if before is None or after is None:
         return after is not None and _same(
             text, after
-        )  # else others have worked in the file, which is theirs, too
+        )  # if not, others have worked in the file, so it is theirs too
     merged = merge(normal(before), normal(text), normal(after))
     return not isinstance(merged, Conflict) and merged.changes.is_empty
 

@@ -1,27 +1,27 @@
-"""plan_write: what an agent's whole-file write means for the text as it is now.
+"""plan_write: turns an agent's whole-file write into a change of the current text.
 
-A write says "make the file this", but it means "make the changes that lead from what I saw to this". `plan_write` finds what the
-agent saw, the base, and merges the change into the current text. The rule, in full:
+A write says "make the file this", but it means "make the changes that lead from what I saw to this". `plan_write` finds the text that the agent
+saw, the base, and merges the change into the current text. The rule, in full:
 
-1. If the text already says what was sent, there is nothing to do.
-2. The base is the newest text that the agent's model was shown or sent itself, whatever it knew before: an agent that was
-   shown a text and then sends a change of it means that change. A text that the model only may have seen is *doubtful*: its program
-   read it just before the write, or the disk held it and a tool may have read it there. Without doubtful texts the rule ends here.
-3. Nobody sends unchanged what they read. A doubtful text that equals what was sent is not the base. If the disk held it, the agent
-   has put it there by itself, most likely: then nothing that came to the disk only later is the base either, and what was sent is
-   not evidence for rule 4.
-4. Knowledge has a direction. Lines, and parts of lines, that only one of two texts has, the agent knows from there. They are *known*
-   when what was sent has them at the same place: next to something that it has from this text, too. If at least half of what
-   only one text has is known, in lines and in characters, and less of what only the other has, the other is not the base.
-   A text that only the program read is not the base if nothing of what only it has was sent.
-5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan counts that
-   takes no line away which another one leaves. If there is none, or if it is not that of the text from rule 2 while some of what only
-   that text has is known, it cannot be decided what the agent meant: a conflict.
+1. If the current text equals the sent text, there is nothing to do. 2. The base is the newest text that the agent's model was shown or sent
+itself, whatever it knew before: an agent that is
+   shown a text and then sends a change of it means that change. A text that the model only may have seen is *doubtful*: the agent's
+   program read it just before the write, or the disk held it and a tool may have read it there. Without doubtful texts the rule ends here.
+3. Nobody sends unchanged what they read, so a doubtful text that equals the sent text is not the base. If the disk held it, the
+   agent most likely put it there itself. Then texts that came to the disk only later are not the base either, and the sent text
+   is no evidence for rule 4.
+4. Knowledge has a direction. The agent knows lines and parts of lines that only one of two texts has from that text. They count as
+   *known* if the sent text has them at the same place: next to something else that it has from this text. If at least half of
+   what only one text has is known, in lines and in characters, and less than that of what only the other has, the other is not the base.
+   A text that only the program read is not the base if nothing that only it has was sent.
+5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan that removes no line
+   which another plan leaves is used. There may be no such plan, or it may not be the plan of the text from rule 2 although some of
+   what only that text has is known. Then what the agent meant cannot be decided: a conflict.
 
 An agent without any base never saw the document: everything in it counts as somebody else's work.
 
-Pure: candidates and texts are in the compared form of `core.normal`. Which texts are candidates is known to `core.belief`; carrying
-the plan out (which door, journal, verification, saving) is `workspace.writes`.
+Pure: candidates and texts are in the compared form of `core.normal`. `core.belief` knows which texts are candidates; `workspace.writes` carries
+the plan out (which door, journal, verification, saving).
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ from sidecar.core.text import Text
 
 @dataclass(frozen=True, slots=True)
 class NoChange:
-    """The text already says what the agent wants."""
+    """The text already is what the agent wants."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditText:
-    """Change the current text; `base` is the text the agent's change was measured from."""
+    """Change the current text. `base` is the text from which the agent's change was measured."""
 
     made: ChangeSet | Places
     base: AnyText
     after: AnyText | None = None
-    """The text it leads to, where that is known without making it."""
+    """The resulting text, if it is known without computing it."""
 
     @property
     def changes(self) -> ChangeSet:
-        """What to apply to the current text."""
+        """The changes to apply to the current text."""
         return self.made.changes() if isinstance(self.made, Places) else self.made
 
     def places(self, current: Text) -> Places:
-        """The same, of the current text."""
+        """The same changes as places in `current`."""
         if isinstance(self.made, Places):
             return self.made
         after = as_text(self.made.apply(current)) if self.after is None else as_text(self.after)
@@ -71,7 +71,7 @@ Plan = NoChange | EditText | Conflict
 
 
 def plan_write(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> Plan:
-    """The smallest set of edits that brings the agent's change into `current` and keeps everybody else's."""
+    """The smallest set of edits that makes the agent's change in `current` and keeps everybody else's work."""
     if new == current:
         return NoChange()
     shown, doubtful = _sorted(candidates)
@@ -85,8 +85,8 @@ def plan_write(candidates: Iterable[Candidate], current: AnyText, new: AnyText) 
 
 
 def base_of(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> AnyText:
-    """The text from which `plan_write` measures `new`; of those it cannot decide between, the oldest one, which takes the least away. Empty
-    if there is none."""
+    """The text from which `plan_write` measures `new`. If it cannot decide between several, the oldest one, which removes the least. Empty if
+    there is none."""
     shown, doubtful = _sorted(candidates)
     sent, texts = _left(shown, doubtful, new)
     if len(texts) == 1:
@@ -98,7 +98,7 @@ def base_of(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> 
 def conflict_of(
     candidates: Iterable[Candidate], current: AnyText, new: AnyText
 ) -> tuple[str, Conflict] | None:
-    """The base from which `new` is a conflict with `current`, and that, when `plan_write` says that it is one."""
+    """If `plan_write` finds a conflict: the base from which `new` conflicts with `current`, and the conflict. Otherwise None."""
     shown, doubtful = _sorted(candidates)
     for text in map(str, _left(shown, doubtful, new)[1]):
         merged = merge(text, str(current), str(new))
@@ -108,7 +108,8 @@ def conflict_of(
 
 
 def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candidate]]:
-    """Rule 2: the newest text that the model was shown, and the doubtful ones, the newest first; what the disk held as often as it came there."""
+    """Rule 2: the newest text that the model was shown, and the doubtful texts, newest first. A text that the disk held appears as often as it
+    came there."""
     shown: AnyText | None = None
     doubtful: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: c.serial, reverse=True):
@@ -122,7 +123,7 @@ def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candi
 def _left(
     shown: AnyText | None, doubtful: Sequence[Candidate], new: AnyText
 ) -> tuple[Sent | None, list[AnyText]]:
-    """Rules 3 and 4: the texts that may be the base, the one from rule 2 first, and what is known of them."""
+    """Rules 3 and 4: the texts that may be the base, the one from rule 2 first, and the evidence about them."""
     itself = next((i for i, c in enumerate(doubtful) if c.from_disk and c.text == new), None)
     sent = Sent(new)
     texts = [] if shown is None else [shown]
@@ -144,7 +145,7 @@ def _left(
 def _decided(
     sent: Sent | None, texts: Sequence[AnyText], shown: AnyText | None, current: AnyText, new: AnyText
 ) -> EditText | Conflict:
-    """Rule 5. What counts may change nothing."""
+    """Rule 5. The plan it returns may change nothing."""
     plans: list[EditText] = []
     for text in texts:
         match _plan(text, current, new):
@@ -182,7 +183,7 @@ def _difference(old: AnyText, new: AnyText) -> ChangeSet | Places:
 
 
 def _more_taken(current: AnyText, plan: EditText, otherwise: EditText) -> Conflict | None:
-    """Where `plan` takes lines out of `current` that `otherwise` leaves there."""
+    """The places where `plan` removes lines from `current` that `otherwise` leaves there; None if there are none."""
     current = str(current)
     rest, left = plan.changes.apply(current), otherwise.changes.apply(current)
     gone = set(_lines(current)).intersection(_lines(left)).difference(_lines(rest), ("",))
@@ -198,8 +199,8 @@ def _more_taken(current: AnyText, plan: EditText, otherwise: EditText) -> Confli
 
 
 def _lines(text: str) -> list[str]:
-    """Without their ends and the blanks around them: the last line of a text may have no end, and be the same line with one in
-    another; and agents indent."""
+    """The lines without their ends and the blanks around them. The last line of a text may have no end and still be the same line as one with
+    an end in another text; and agents change indentation."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
