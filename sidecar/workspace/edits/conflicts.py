@@ -1,9 +1,9 @@
 """Conflicts: places where an agent and the user changed the same lines, until somebody decides.
 
-There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes, or where the editor refuses to take
-that over; the buffer stays, and the file differs. `write`: an agent's write through us was refused for that reason, and the agent was told. Each conflict stores the common
-base text and the text that the agent wants. The user's text is the document's current text, so the places are computed on request.
-A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when the texts no longer conflict.
+There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes, or the editor refuses to take the file's text over.
+The buffer stays as it is, and the file differs. `write`: an agent's write through us was refused because of the user's changes, and the agent was told. Each
+conflict stores the common base text and the text that the agent wants. The user's text is the document's current text, so the places are computed on request. A
+conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when the texts no longer conflict.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from sidecar.workspace.state.sessions import Session
 
 Origin = Literal["disk", "write"]
 Outcome = Literal["mine", "agent", "saved", "closed", "gone"]
-"""How a conflict ended: decided for one side; saved over or closed by the user; or both sides fit together again."""
+"""How a conflict ended: `mine`, `agent`: decided for one side; `saved`, `closed`: the user saved over it or closed the document; `gone`: both sides fit
+together again."""
 
 MAX_OPEN = 200
-"""How many conflicts are kept: the newest ones."""
+"""How many conflicts are kept: the newest."""
 
 
 @dataclass(slots=True)
 class Open:
-    """One document's conflict with one session, or with nobody known. Texts are in the compared form."""
+    """One document's conflict with one session, or with an unknown author. Texts are in the compared form."""
 
     id: str
     tracked: Tracked
@@ -44,21 +45,23 @@ class Open:
     """The text that the agent wants."""
     session: Session | None
     author: Author | None = None
-    """The author of the change on disk, which is already journalled."""
+    """The author of the change on the disk, which is already journalled."""
     said: str = ""
-    """What the file said before all of it, as the document does, unless there is unsaved work. It differs from `base` where the author had not read it."""
+    """The text of the file before the change. The document has the same text unless it has unsaved work. It differs from `base` where the author had not
+    read it."""
     refused: bool = False
-    """The texts fit together, but the editor does not take what the disk says."""
+    """The texts fit together, but the editor does not take the disk's text over."""
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
-    """It is decided, and the editor has not answered yet whether it did what that takes."""
+    """The conflict is decided, but the editor has not yet answered whether it applied the decision."""
     places: tuple[Text, Sequence[ConflictHunk]] | None = None
-    """The places to decide, in the text that the document had when they were last looked for."""
+    """The document's text when the places to decide were last computed, and these places."""
 
     def start(self, disk: str, now: str) -> str:
-        """From which text on the change is measured that led to `disk`, in a document that says `now`: from what its author had read, so that it
-        comes beside what others wrote. Where the editor has taken it already, it came in the place of all that the file said."""
+        """The text from which to measure the change that led to `disk`, in a document with the text `now`. This is the text that the author had read, so
+        that the change comes beside what others wrote. If the editor has taken the change over already, the change replaced the whole text of the file, and
+        the measure is `said`."""
         merged = merge(self.base, now, disk)
         is_taken = isinstance(merged, Merged) and merged.changes.is_empty
         return self.said if is_taken else self.base
@@ -72,9 +75,9 @@ class Conflicts:
         self._open: dict[str, Open] = {}
         self._ids = itertools.count(1)
         self.fits_again: Callable[[Tracked], None] = lambda tracked: None
-        """Requests that a document and its file are reconciled."""
+        """Called to request that a document and its file are reconciled."""
         self.moved: Callable[[Json], None] = lambda row: None
-        """Called for each conflict that is found, changes or ends, in the form of `rows`; with `outcome` when it ends."""
+        """Called for each conflict that is found, changes or ends, with its row as in `rows`. The row has `outcome` when the conflict ends."""
 
     def __iter__(self) -> Iterator[Open]:
         return iter(list(self._open.values()))
@@ -99,8 +102,8 @@ class Conflicts:
         refused: bool = False,
         places: Conflict | None = None,
     ) -> Open:
-        """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
-        us is one conflict, with the disk (opencode does both). `places`: those to decide in what the document says, where they are known."""
+        """Add a conflict of this document. It replaces one of the same kind with the same session. A write both on the disk and through us is one conflict,
+        with the disk (opencode writes both ways). `places`: the places to decide in the current text, if known."""
         known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
         twin = self._twin(tracked, origin, theirs)
         if twin is not None:
@@ -126,7 +129,7 @@ class Conflicts:
         return known
 
     def written(self, session: Session, uri: DocumentUri) -> None:
-        """This session's write to this document succeeded: its earlier refused write no longer matters."""
+        """This session's write to this document succeeded, so its earlier refused write no longer matters."""
         for conflict in self:
             if (
                 conflict.origin == "write"
@@ -136,8 +139,8 @@ class Conflicts:
                 self.end(conflict, "gone")
 
     def ended(self, tracked: Tracked, outcome: Outcome) -> None:
-        """Ends every conflict of this document with its file; if the document was closed, also those about writes. What is being decided
-        about the file is not ended by that: editors tell a reload as closing and opening (Neovim, eglot)."""
+        """End every conflict of this document with its file; if the document was closed, also those about writes. Closing does not end a conflict with the
+        file that is being decided: editors report a reload as closing and opening (Neovim, eglot)."""
         for conflict in self:
             if outcome == "closed" and conflict.origin == "disk" and conflict.on_its_way:
                 continue
@@ -149,17 +152,17 @@ class Conflicts:
             self.moved({**self.row(conflict), "state": "closed", "outcome": outcome})
 
     def rows(self, uri: DocumentUri | None = None) -> list[Json]:
-        """Open conflicts, with their current places in the documents. Those that are no longer conflicts end here."""
+        """Open conflicts with their current places in the documents. Those that are no longer conflicts end here."""
         found: list[Json] = []
         for conflict in self:
             if uri is not None and conflict.tracked.document.uri != uri:
                 continue
             row = self.row(conflict)
             if row["hunks"] or conflict.tracked.looking.locked():
-                found.append(row)  # or the document is being reconciled with its file: its text is on its way
+                found.append(row)  # or the document is being reconciled with its file: its new text is on the way
             else:
                 self.end(conflict, "gone")
-                if conflict.origin == "disk":  # mirror and disk can be merged, and still differ
+                if conflict.origin == "disk":  # mirror and disk can be merged but still differ
                     conflict.tracked.apart = False
                     start = conflict.start(conflict.theirs, conflict.tracked.text())
                     conflict.tracked.saved = conflict.tracked.kept(start)
@@ -207,7 +210,7 @@ class Conflicts:
         return row
 
     def _twin(self, tracked: Tracked, origin: Origin, theirs: str) -> Open | None:
-        """The same change, arriving the other way. Editors and agents differ in the final line end."""
+        """The conflict about the same change that arrived the other way. Editors and agents differ in the final line end."""
         wish = theirs.rstrip("\n")
         return next(
             (
@@ -225,7 +228,7 @@ class Conflicts:
 
 
 def _hunks(conflict: Open, now: str) -> Sequence[ConflictHunk]:
-    """The places to decide in the text of this moment (compared form)."""
+    """The places to decide in the current text `now` (compared form)."""
     merged = merge(conflict.base, now, conflict.theirs)
     if isinstance(merged, Conflict):
         return merged.hunks

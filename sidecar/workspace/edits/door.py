@@ -37,7 +37,7 @@ from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.queues import Queues, Ticket
 
 MAX_ATTEMPTS = 5
-"""How often one edit may be refused before it is given up."""
+"""How often an edit may be refused before it is given up."""
 MAX_MOVES = 50
 """How often a document may change while the journal is written before the edit is given up."""
 
@@ -54,7 +54,7 @@ class Planned:
     after: AnyText
     """The text after the changes."""
     kept: tuple[Text | None, Text | None] = (None, None)
-    """`before` and `after`, in the chunks of the document's text, where somebody has them."""
+    """`before` and `after` in the chunks of the document's text, if somebody has them."""
 
     @staticmethod
     def of(before: str, changes: ChangeSet) -> Planned:
@@ -63,14 +63,14 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Right(Generic[End]):
-    """What a document is to say in which an edit came to a wrong place."""
+    """The text that a document should have after an edit came to a wrong place."""
 
     wanted: str
     landing: Landing | None = None
     end: Stop[End] | None = None
-    """The answer then; None: plan again."""
+    """The intent's answer then. None: plan again."""
     journal: EntryState = "failed"
-    """What becomes of the edit's entry."""
+    """The final state of the edit's journal entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Gone:
     is_unseen: bool = False
     """The edit may be in a buffer that nobody sees."""
     misplaced: Misplaced | None = None
-    """The edit had come to it before, at a wrong place, and may have been saved there."""
+    """The edit had reached the document before, at a wrong place, and may have been saved there."""
 
 
 Result: TypeAlias = Stop[End] | Landed | NotTaken | Unanswered | Gone
@@ -128,29 +128,29 @@ class Intent(ABC, Generic[End]):
     label: str
     """The editor's name for the undo step."""
     path: str
-    """The file, as it is named to the user."""
+    """The file's path as shown to the user."""
     goes_on_on_disk = False
-    """A document that is closed meanwhile is changed on the disk instead, and an edit at a wrong place taken out there."""
+    """If the document is closed meanwhile, the file is changed on the disk instead, and an edit at a wrong place is taken out there."""
 
     async def prepare(self, tracked: Tracked) -> None:
-        """May do the work of `plan` in advance, in a thread, as far as it depends on the texts only."""
+        """May do the work of `plan` in advance, in a thread, as far as it depends only on the texts."""
         return
 
     @abstractmethod
     def plan(self, tracked: Tracked) -> Planned | Stop[End]:
-        """Plans the edit for the document's current text. Synchronous."""
+        """Plan the edit for the document's current text. Synchronous."""
 
     @abstractmethod
     async def journal(self, planned: Planned) -> str | Stop[End]:
-        """Journals the edit; durable when this returns. Returns the entry's id."""
+        """Journal the edit, durably when this returns. Returns the entry's id."""
 
     @abstractmethod
     def already(self, tracked: Tracked, planned: Planned) -> End:
-        """The answer when nothing is left of the plan to be sent."""
+        """The answer if the plan contains no changes to send."""
 
     @abstractmethod
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
-        """What to call when the planned change was seen in the document. Asked for right before sending."""
+        """The callback for when the planned change was seen in the document. Requested right before sending."""
 
     @abstractmethod
     def what(self) -> str:
@@ -165,14 +165,15 @@ class Intent(ABC, Generic[End]):
         return None
 
     def right(self, found: Separated) -> Right[End]:
-        """What the document is to say when the editor made the edit at a wrong place: the text without it, and then it is planned again."""
+        """The text that the document should have after the editor made the edit at a wrong place. By default the text without the edit,
+        which is then planned again."""
         return Right(found.without)
 
     def taken_out(self, sent: Sent) -> None:
         """Called when an edit at a wrong place has been taken out again."""
 
     def undone(self) -> Stop[End] | None:
-        """The user took an edit at a wrong place back themselves. None: plan again."""
+        """The answer after the user took back an edit at a wrong place. None: plan again."""
         return None
 
     async def ended_late(self, landed: Landed | None) -> None:
@@ -192,9 +193,7 @@ class Door:
         self._tasks = tasks
 
     async def edit(self, tracked: Tracked, intent: Intent[End], ticket: Ticket | None = None) -> Result[End]:
-        """Carries out an intent. `ticket`: its place in the document's queue, which stays shut until the editor
-        answers.
-        """
+        """Carry out an intent. `ticket`: its place in the document's queue, which stays shut until the editor answers."""
         can = self._editor.capabilities
         refusals = moves = stood_still = 0
         reason = "it does not offer versioned workspace edits"
@@ -227,7 +226,7 @@ class Door:
                 return withdrawn
             landing = intent.landing(tracked, planned)
             changes, after = planned.changes, planned.kept[1]
-            del planned  # its texts may be large, and nobody needs them on the way
+            del planned  # its texts may be large, and nobody needs them while the edit is on its way
             sent = await self._sender.send(tracked, changes, intent.label, landing, after)
             tracked = sent.tracked
             if not sent.flight.has_ended:
@@ -242,7 +241,7 @@ class Door:
         return NotTaken(tracked, reason, stood_still == refusals and not moves)
 
     def _fitted(self, planned: Planned) -> Planned:
-        """For an editor of lines, without what it does to the final line end."""
+        """The plan for an editor whose buffers are lists of lines: without what it would do to the final line end."""
         if not self._editor.capabilities.keeps_lines:
             return planned
         before = str(planned.before)
@@ -252,7 +251,8 @@ class Door:
     async def _ended(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
     ) -> Stop[End] | Landed | Gone | None:
-        """Does what the end of an edit asks for (`core.inflight.ACTIONS`). None: plan it again. `late`: there is nobody to plan it for."""
+        """Do what the end of an edit requires (`core.inflight.ACTIONS`). None: plan it again. `late`: the requester no longer waits, so
+        it is not planned again."""
         match sent.flight.phase:
             case Phase.EXACT | Phase.THERE:
                 await self._journal.finish(entry, "done")
@@ -282,7 +282,7 @@ class Door:
     async def _put_right(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool
     ) -> Stop[End] | None:
-        """The editor made it at a wrong place, or nobody can say where."""
+        """Put the edit right: the editor made it at a wrong place, or nobody can say where."""
 
         def right(found: Separated) -> Right[End]:
             to_say: Right[End] = Right(found.without) if late else intent.right(found)
@@ -311,7 +311,7 @@ class Door:
         return said.end
 
     def hold(self, ticket: Ticket | None, work: Callable[[], Awaitable[None]]) -> None:
-        """Runs `work` in the background. The ticket's document queue stays shut meanwhile."""
+        """Run `work` in the background. The ticket's document queue stays shut meanwhile."""
         hold = self._queues.hold(ticket) if ticket is not None else None
 
         async def held() -> None:
@@ -324,7 +324,7 @@ class Door:
         self._tasks.start_soon(held)
 
     async def _late(self, intent: Intent[End], sent: Sent, entry: str) -> None:
-        """The answer may still come, and the edit with it."""
+        """Wait for an overdue edit to settle: the answer may still come, and the edit with it."""
         await sent.settled.wait()
         ended = await self._ended(intent, sent, entry, late=True)
         await intent.ended_late(ended if isinstance(ended, Landed) else None)

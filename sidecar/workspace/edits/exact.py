@@ -1,7 +1,7 @@
-"""exact: whether an editor puts exactly a text on the disk that it is given for a file that nobody has open.
+"""exact: whether an editor writes a text to the disk exactly as given, for a file that nobody has open.
 
-Nobody looks at the file then, so nothing else of it may change: editors even out line ends (VS Code all of them, Neovim those of an edit), most
-end the last line when they save, and to one whose buffers are lines (Neovim) no line and one empty line are the same.
+Nobody looks at the file then, so nothing else in it may change. Editors unify line ends (VS Code all of them, Neovim those of an edit), and
+most end the last line when they save. For an editor whose buffers are lists of lines (Neovim), no line and one empty line are the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from sidecar.workspace.ports.ports import EditorCapabilities
 
 
 def keeps(can: EditorCapabilities, before: str | None, after: AnyText) -> bool:
-    """Whether the disk would say `after`, where the line ends of `before` count for all of it. Raw texts; `before`: None for a new file."""
+    """Whether the disk would hold exactly `after` if the line ends of `before` are used for the whole text. Raw texts; `before`: None for a
+    new file."""
     after = str(after)
     if can.keeps_lines and (before == "" or normal(after) == "\n"):
         return False
@@ -22,6 +23,6 @@ def keeps(can: EditorCapabilities, before: str | None, after: AnyText) -> bool:
 
 
 def keeps_line_ends(can: EditorCapabilities, before: str, after: str) -> bool:
-    """As `keeps`, where those of `after` count."""
+    """Like `keeps`, but the line ends of `after` are used."""
     same = "\n" not in after or "\n" not in before or ("\r" in after) == ("\r" in before)
     return same and has_one_kind(after) and keeps(can, before, after)

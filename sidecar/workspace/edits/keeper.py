@@ -1,9 +1,9 @@
 """Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar.
 
-When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the
-document is opened again, even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files
-in the workspace's folders that are not open are restored when the sidecar starts, and brought up to the text on disk. A text to which one of the file's
-writes led has the hunks that the journal tells (core/retold.py); what else lies between two texts is the user's.
+When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the document is opened again,
+even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files in the workspace's folders that are not open are
+restored when the sidecar starts, and brought up to the text on the disk. If one of the file's writes led to the text, the hunks are those that the
+journal tells (core/retold.py). Any other difference between two texts is the user's.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class _Kept(NamedTuple):
     text: str
     hunks: Sequence[Hunk]
     undone: Container[str]
-    """Writes that have been taken back by the command line since."""
+    """The writes that the command line has taken back since."""
 
 
 class Keeper:
-    """Stores changed ledgers, one document at a time, only their newest state."""
+    """Stores changed ledgers, one document at a time and only in their newest state."""
 
     def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
         self._state = state
@@ -57,7 +57,7 @@ class Keeper:
         state.ledgers.on_moved.append(self.moved)
 
     def moved(self, reviewed: Reviewed) -> None:
-        """Hunks of this document appeared, disappeared or were reviewed."""
+        """Store this document's ledger soon: its hunks appeared, disappeared or were reviewed."""
         self._moved[reviewed.uri] = reviewed
         if not self._storing:
             self._storing = True
@@ -65,19 +65,19 @@ class Keeper:
             self._tasks.start_soon(self._store)
 
     def hold(self, uri: DocumentUri) -> None:
-        """The editor has taken from the disk that the file is empty, and a command is about to fill it: until `let_go`, the journal keeps the review as
-        it was before, for whoever goes on if the sidecar ends now."""
+        """Until `let_go`, keep the stored review as it is. The editor has taken over from the disk that the file is empty, and a command is about to
+        fill it; if the sidecar ends now, the next one needs the review from before."""
         self._held.add(uri)
 
     def let_go(self, uri: DocumentUri) -> None:
-        """What the document says is known to be what its file is to say."""
+        """End a `hold`: the document's text is now known to be the text that its file should have."""
         reviewed = self._state.ledgers.get(uri)
         if uri in self._held and reviewed is not None:
             self.moved(reviewed)
         self._held.discard(uri)
 
     async def restore(self, tracked: Tracked) -> None:
-        """The document was opened: its stored ledger, if any, is active when this returns."""
+        """Restore the stored ledger of a document that was opened, if there is one. It is active when this returns."""
         uri = tracked.document.uri
         known = self._state.ledgers.get(uri)
         if known is not None:
@@ -96,8 +96,9 @@ class Keeper:
             await self.as_told(reviewed)
 
     async def restore_all(self, folders: Sequence[str]) -> list[tuple[str, list[str]]]:
-        """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
-        are not text are left alone. → those that are gone, and what the command line has taken back in them (writes, the journal's ids)."""
+        """Restore the ledgers of files beneath `folders` (absolute paths) that are not open, and note which folders were made for files. Files that
+        are not text are left alone. Returns the paths of the files that are gone, each with the writes (the journal's ids) in it that the command line
+        has taken back."""
         gone: list[tuple[str, list[str]]] = []
         if not folders:
             return gone
@@ -124,7 +125,7 @@ class Keeper:
         return gone
 
     async def _restore_closed(self, uri: DocumentUri) -> None:
-        """The document was closed before its ledger was active again."""
+        """Restore the ledger of a document that was closed before its ledger was active again."""
         path = to_path(uri)
         roots = None if path is None else self._state.storage.roots([os.path.dirname(path)])
         if path is None or roots is None or isinstance(roots, Refusal):
@@ -147,7 +148,8 @@ class Keeper:
             await self.as_told(reviewed)
 
     async def as_told(self, reviewed: Reviewed) -> None:
-        """Where the ledger was brought up to its text by a guess, and the journal knows of a write that led to that text."""
+        """If the ledger was brought up to its text by a guess, and the journal knows a write that led to that text, use the hunks that the journal
+        tells."""
         path, text, hunks = to_path(reviewed.uri), reviewed.guessed, reviewed.ledger.hunks
         reviewed.guessed = None
         if text is None or path is None or self.text_of(reviewed) != text:
@@ -155,13 +157,13 @@ class Keeper:
         writes = await self._journal.told(path)
         told = await aside(len(text), lambda: retold(writes, str(text)))
         if told is None or self.text_of(reviewed) != text or reviewed.ledger.hunks != hunks:
-            return  # nothing is told of it, or it was edited or reviewed meanwhile
+            return  # the journal tells nothing of it, or it was edited or reviewed meanwhile
         if reviewed.ledger.told(told):
             self._state.ledgers.moved(reviewed)
 
     async def _brought_back(self, tracked: Tracked) -> _Kept | None:
-        """What is under review in a document of which nothing is stored, because the sidecar was ended before: somebody has just taken work back, so that
-        what others had done is there again; or an agent has just written it, and the editor has kept that unsaved."""
+        """The review of a document for which nothing is stored, because the sidecar ended before. Either somebody has just taken work back, so that
+        others' work is there again, or an agent has just written the document, and the editor has kept the change unsaved."""
         path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
         if path is None or (tracked.is_clean() and not await self._journal.put_back(path, normal(text))):
             return None
@@ -169,10 +171,10 @@ class Keeper:
         return _Kept(text, hunks, ()) if hunks else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
-        """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
-        back. → what the command line has taken back of it."""
+        """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
+        file comes back. Returns the writes that the command line has taken back in it."""
         kept = await self._kept(uri)
-        if kept is None or not kept.hunks:  # but that somebody had removed it, perhaps
+        if kept is None or not kept.hunks:  # nothing is under review, except perhaps that somebody removed the file
             return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
         reviewed.taken_back(kept.undone)
@@ -189,31 +191,31 @@ class Keeper:
         return [write for write in writes(kept.hunks) if write in kept.undone]
 
     async def found_out(self, paths: Sequence[str]) -> None:
-        """That these files are gone is under review now, where that is all there was."""
+        """Forget the stored ledgers of these files that have no hunks: that the files are gone is under review now."""
         for uri in map(from_path, paths):
             kept = await self._kept(uri)
             if kept is not None and not kept.hunks:
                 await self._journal.forget_ledger(uri)
 
     async def stored(self) -> None:
-        """Until the journal has everything that moved."""
+        """Wait until the journal has everything that moved."""
         while self._storing:
             await self._stored.wait()
 
     async def renew(self, folders: Sequence[str]) -> None:
-        """For a workspace without an editor: forgets what it knows and restores what the journal has, since another process may have
-        changed or reviewed these files in the meantime."""
+        """For a workspace without an editor: forget what it knows and restore what the journal has, because another process may have changed or
+        reviewed these files meanwhile."""
         await self.stored()
         for reviewed in self._state.ledgers:
             self._state.ledgers.forget(reviewed.uri)
         await self.restore_all(folders)
 
     def _is_known(self, uri: DocumentUri) -> bool:
-        """An open document restores its own ledger."""
+        """Whether the file has a ledger here, or is open. An open document restores its own ledger."""
         return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
 
     async def _kept(self, uri: DocumentUri) -> _Kept | None:
-        """What the journal has under review in a document."""
+        """The review of a document as the journal has it; None if there is none or it cannot be read."""
         kept = await self._journal.load_ledger(uri)
         try:
             found = None if kept is None else from_json(kept[1])
@@ -242,7 +244,7 @@ class Keeper:
                 stored = {uri: r for uri, r in moved.items() if not (r.live and uri in self._held)}
                 for reviewed in stored.values():
                     await self._store_one(reviewed)
-                # Last: what went along with a renamed file is in the journal all the time, under one name or both
+                # Last: what moved with a renamed file is in the journal at all times, under one name or both
                 done = [uri for uri, reviewed in stored.items() if _is_done(reviewed)]
                 if done:
                     await self._journal.forget_ledger(*done)
@@ -257,7 +259,7 @@ class Keeper:
             await self._journal.save_ledger(reviewed.uri, text, AsJson(hunks))
 
     def text_of(self, reviewed: Reviewed) -> Text:
-        """The text that contains the hunks now. The ledger learns of changes during an edit of ours only afterwards."""
+        """The text that contains the hunks now. The ledger learns of changes during an edit of ours only after the edit."""
         tracked = self._state.documents.get(reviewed.uri)
         if tracked is None or not reviewed.live:
             return reviewed.text
@@ -265,5 +267,5 @@ class Keeper:
 
 
 def _is_done(reviewed: Reviewed) -> bool:
-    """Nothing is left to review. Not so in a file that is gone: it may be on another branch."""
+    """Whether nothing is left to review. Never for a file that is gone: it may be on another branch."""
     return not reviewed.ledger.hunks and not reviewed.is_gone

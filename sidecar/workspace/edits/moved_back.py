@@ -1,4 +1,4 @@
-"""Where a file is again that an agent had moved, and that the command line has moved back."""
+"""moved_back: finds a file that an agent had moved and that the command line has moved back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sidecar.workspace.state.state import State
 async def moved_back(
     state: State, journal: Journal, uri: DocumentUri, text: str, writes: Sequence[str]
 ) -> DocumentUri | None:
-    """The old name of a file that is not at `uri` any more: one that the journal has writes of it (their ids) under, and that says the same
-    `text` (raw). What is under review in it belongs there. None: there is no such file."""
+    """The old name of a file that is no longer at `uri`. It is a path for which the journal has `writes` of the file (ids) and whose
+    file has the same `text` (raw). The review of the file belongs there. None if there is no such file."""
     for path in await journal.paths(writes):
         old = from_path(path)
         reviewed = state.ledgers.get(old)

@@ -29,34 +29,34 @@ from sidecar.workspace.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class DiskChange:
-    """What is noted of a change on the disk, worked out from its texts."""
+    """What is noted about a change on the disk, computed from its texts."""
 
     before: Text
     after: Text
     lines: tuple[int, int]
-    """Added and removed."""
+    """The numbers of added and removed lines."""
 
     @staticmethod
     def of(before: AnyText, changes: ChangeSet | Places, like: Text | None = None) -> DiskChange:
-        """`like`: a text that is probably `before`, and then not copied."""
+        """`like`: a text that probably equals `before` and is then used instead of a copy."""
         text = as_text(before) if like is None else sharing(before, like)
         after = changes.new if isinstance(changes, Places) else led_to(text, changes)
-        after.compared()  # which others ask for, on the event loop
+        after.compared()  # others ask for it on the event loop
         return DiskChange(text, after, lines_changed(text, changes))
 
 
 class Recorder:
-    """Joins journal and ledger for everything that changes text on an agent's behalf."""
+    """Joins journal and ledger for everything that changes text on behalf of an agent."""
 
     def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
         self._journal = journal
         self.on_disk: Callable[[Session, str, str | None], None] = lambda session, path, call: None
-        """Told of each change that an agent made on the disk by itself, and of the tool call, where that is known."""
+        """Called for each change that an agent itself made on the disk, with the tool call if it is known."""
         self.in_editor: Callable[[str, DocumentUri, Text, Text], None] = lambda session, uri, before, after: (
             None
         )
-        """Told of each edit of a session's that came into an open document, and of the texts before and after it."""
+        """Called for each edit of a session that came into an open document, with the texts before and after it."""
 
     async def begin(
         self,
@@ -71,10 +71,10 @@ class Recorder:
         changes: ChangeSet | Places | None = None,
         kept: tuple[Text | None, Text | None] = (None, None),
     ) -> Author | Refusal:
-        """Journals a change that is about to be made; durable when this returns. The author names it from now on.
+        """Journal a change that is about to be made, durably when this returns. The returned author identifies it from now on.
 
-        `call`: the tool call it belongs to, where that is known. `changes`: what leads from `before` to `after`, likewise.
-        `kept`: `before` and `after`, where somebody keeps them anyway."""
+        `call`: the tool call it belongs to, if known. `changes`: the changes from `before` to `after`, if known. `kept`: `before` and
+        `after`, if they are kept as Texts anyway."""
         if before is None:
             self._state.made_folders |= disk.missing_folders(path)
         call = call or session.current_tool_call()
@@ -100,7 +100,7 @@ class Recorder:
     async def begin_unknown(
         self, path: str, before: str | None, after: str | None, encoding: str = "utf-8", bom: bytes = b""
     ) -> Author | Refusal:
-        """As `begin`, for a change that was found and is not known to be anybody's: it belongs to no session."""
+        """Like `begin`, for a change that was found and has no known author. It belongs to no session."""
         entry = Entry("", UNKNOWN, 0, None, os.path.dirname(path), path, before, after, encoding, bom, "disk")
         return await self._begun(entry, unknown=True)
 
@@ -112,7 +112,7 @@ class Recorder:
         after: FileState | None,
         call: str | None = None,
     ) -> Author | Refusal:
-        """As `begin`, for what is under a name as a whole."""
+        """Like `begin`, for a change of the whole file at a path."""
         if session is not None:
             call = call or session.current_tool_call()
             self.on_disk(session, path, call)
@@ -161,7 +161,8 @@ class Recorder:
         author: Author,
         counted: tuple[ChangeSet, tuple[int, int]] | None = None,
     ) -> Callable[[Text, ChangeSet, Text], None]:
-        """Returns the callback for when an open document's text was changed as planned. `counted`: changes, and the `lines_changed` by them."""
+        """Returns the callback for when the text of an open document was changed as planned. `counted`: changes, and the numbers from
+        `lines_changed` for them."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             tracked = self._state.documents.get(uri)
@@ -170,7 +171,7 @@ class Recorder:
                 tracked.last_author, tracked.agents_edits = author, tracked.agents_edits + 1
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             reviewed.ledger.agent_edit(before, changes, after, author)
-            if not is_open:  # closed since: reopening it shows whether the disk has it
+            if not is_open:  # closed since: reopening it shows whether the disk has the change
                 reviewed.text = after
             as_counted = counted is not None and counted[0] == changes
             session.touch(
@@ -185,9 +186,9 @@ class Recorder:
     def corrected_edit(
         self, session: Session, uri: DocumentUri, author: Author, without: str
     ) -> Callable[[Text, ChangeSet, Text], None]:
-        """What to call when an open document's text was changed, and an edit at a wrong place, without which it says `without`, was
-        taken out of it by the same change. Its arrival was noted as the user's; that it goes is theirs too, and only what is
-        changed then is the agent's."""
+        """Returns the callback for when the text of an open document was changed and the same change took out an edit at a wrong place.
+        `without` is the text without that edit. Its arrival was noted as the user's, so its removal is too. Only the rest of the change is
+        the agent's."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             is_open = self._state.documents.get(uri) is not None
@@ -208,7 +209,7 @@ class Recorder:
         before: str,
         changes: ChangeSet,
     ) -> None:
-        """A file that is not open was changed on the disk; `session`: by whom, where that is known."""
+        """Record a change on the disk of a file that is not open. `session`: who made it, if known."""
         self.disk_change(session, uri, author, changes, DiskChange.of(before, changes))
 
     def disk_change(
@@ -219,7 +220,7 @@ class Recorder:
         changes: ChangeSet | Places,
         known: DiskChange,
     ) -> None:
-        """The same. `known`: of this change."""
+        """Like `disk_edit`, with the values of this change already computed in `known`."""
         text, after = known.before, known.after
         reviewed = self._state.ledgers.at(uri, text, live=False)
         reviewed.ledger.agent_edit(text, changes, after, author)
@@ -236,7 +237,7 @@ def _decoded(state: FileState | None) -> Decoded | None:
 
 
 def first_line(text: Text, changes: ChangeSet | Places) -> int:
-    """The first line that is changed, from 0."""
+    """The number of the first changed line, from 0."""
     if isinstance(changes, Places):
         return text.position_at(changes.hunks[0].old_start, Encoding.UTF_32).line if changes.hunks else 0
     return text.position_at(changes.edits[0].start, Encoding.UTF_32).line if changes.edits else 0

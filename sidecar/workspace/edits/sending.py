@@ -1,6 +1,6 @@
-"""Sender: one edit on its way to the editor, and what became of it. One attempt; whether to plan again is the door's to decide.
+"""Sender: sends one edit to the editor and finds out what became of it. It makes one attempt; the door decides whether to plan again.
 
-What follows from what is decided in `core/inflight.py`; this hands it the answer, the changes of the document and the time.
+`core/inflight.py` decides what follows from what. The sender reports to it the answer, the document's changes and the time.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from sidecar.workspace.state.watch import News, Watch
 ANSWER_SECONDS = SECONDS[Phase.ASKED]
 MIRROR_SECONDS = SECONDS[Phase.GRANTED]
 RELOAD_SECONDS = 0.5
-"""How long an editor gets to reload a changed file by itself."""
+"""Seconds that an editor gets to reload a changed file by itself."""
 _CORRECTIONS = 5
-"""How often an edit at a wrong place is put right that newer typing keeps there."""
+"""How often an edit at a wrong place is put right if newer typing keeps it there."""
 _LATE_SECONDS = 600.0
-"""How long an answer is waited for when the document says what the edit was to lead to."""
+"""Seconds to wait for an answer when the document already has the expected text."""
 _MAX_UNSEEN = 8
-"""The newest edits of unknown whereabouts that are remembered."""
+"""How many edits of unknown whereabouts are remembered: the newest."""
 
 
 class Request:
-    """An applyEdit under way; its answer can be awaited several times, by whoever is still interested."""
+    """An applyEdit on its way. Several callers can await its answer."""
 
     def __init__(self) -> None:
         self.answered = anyio.Event()
         self.answer: EditAnswer | None = None
-        """None once answered: the editor is gone."""
+        """After `answered` is set, None means that the editor is gone."""
 
 
 @dataclass(slots=True)
 class Sent:
-    """An edit that was sent, and what became of it: `flight` says."""
+    """An edit that was sent. `flight` says what became of it."""
 
     flight: InFlight
     tracked: Tracked
-    """The document it is in: another one when it was closed and opened again on the way."""
+    """The document that the edit is in. It is another one if the document was closed and opened again on the way."""
     watch: Watch
     request: Request
     landing: Landing | None
@@ -74,7 +74,7 @@ class Sent:
 
     @property
     def reason(self) -> str:
-        """Why it did not, in words."""
+        """Why the edit did not land, in words."""
         answer = self.request.answer
         if answer is None:
             return "the editor's connection ended"
@@ -85,7 +85,7 @@ class Sent:
         return "the editor said that it applied the edit, but its text does not show it"
 
     def event(self) -> Event | None:
-        """The answer, when there is one that the edit has not been told."""
+        """The answer, if there is one that `flight` has not been told yet."""
         if self.flight.phase not in (Phase.ASKED, Phase.OVERDUE) or not self.request.answered.is_set():
             return None
         answer = self.request.answer
@@ -94,7 +94,7 @@ class Sent:
         return Event.YES if answer.applied else Event.NO
 
     def moves_to(self, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]) -> None:
-        """The document is open again as `tracked`; the rest as in `InFlight.opens_again`."""
+        """The document is open again as `tracked`. The other parameters are those of `InFlight.opens_again`."""
         self.tracked.rests(self.flight)
         self.watch.close()
         self.tracked = tracked
@@ -104,13 +104,13 @@ class Sent:
 
 
 class Reload:
-    """A change on the disk that the editor may take over."""
+    """A change on the disk that the editor may take over by itself."""
 
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
 
     async def wait(self, seconds: float) -> bool:
-        """Whether the editor did so, in that time. Ends it."""
+        """Whether the editor took the change over within that many seconds. Ends the reload."""
         try:
             return await self._sent.watch.wait(seconds)
         finally:
@@ -123,17 +123,17 @@ class Reload:
 
 @dataclass(slots=True)
 class Followed:
-    """A document while something else than an edit is asked of the editor."""
+    """A document that is followed while the editor is asked for something other than an edit."""
 
     tracked: Tracked
     waiting: Watch
-    """Of that document; who waits for it is woken when the document is opened again."""
+    """The watch of that document. Whoever waits for it is woken when the document is opened again."""
     watch: Watch | None = None
-    """Of the document that was opened under the same name since, from its opening on. Where that was closed and opened again, too, as an editor
-    tells a reload, it goes on."""
+    """The watch of the document that was opened under the same name since, from its opening on. It continues if that document is closed and opened again
+    too, as editors report a reload."""
 
     def opened_again(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
-        """The document is open again, with `text`; `edits` of it were told already."""
+        """The document is open again with `text`; `edits` of it have already been reported."""
         before, told = text, tuple(edits)
         if self.watch is not None:
             last = self.tracked.document.snapshot()
@@ -144,7 +144,7 @@ class Followed:
 
 
 class ToSay(Protocol):
-    """What a document is to say in which an edit of ours came to a wrong place."""
+    """The text that a document should have after an edit of ours came to a wrong place."""
 
     @property
     def wanted(self) -> str: ...
@@ -157,7 +157,7 @@ Right = TypeVar("Right", bound=ToSay)
 
 @dataclass(frozen=True, slots=True)
 class TakenOut:
-    """The text without the edit."""
+    """The text of the document without the edit."""
 
     wanted: str
     landing: Landing | None = None
@@ -165,30 +165,31 @@ class TakenOut:
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Generic[Right]):
-    """How an edit at a wrong place ended. `left`: how many edits of ours may still be there, with those that were to put it right."""
+    """How the correction of an edit at a wrong place ended. `left`: how many edits of ours may still be in the document, counting those that were to put it
+    right."""
 
     left: int = 0
     is_undone: bool = False
-    """The user took it back."""
+    """The user took the edit back."""
     right: Right | None = None
-    """What the document says now; None when nothing of the edit is in it."""
+    """What the document says now. None if nothing of the edit is in it."""
     reached_into: bool = False
-    """Somebody typed into it; a person should look at the result."""
+    """Somebody typed into the edit, so a person should look at the result."""
 
 
 class Sender:
-    """Sends edits; the editor's answers are collected by tasks of `tasks`."""
+    """Sends edits. Tasks of `tasks` collect the editor's answers."""
 
     def __init__(self, editor: Editor, tasks: Background) -> None:
         self._editor = editor
         self._tasks = tasks
         self.ever_applied = False
-        """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
+        """This editor has accepted an edit at least once. That distinguishes an editor that never does (Kate) from one in which the user is typing."""
         self._misplaces = False
-        """It has made one at a wrong place."""
+        """This editor has applied an edit at a wrong place."""
         self._under_way: list[Sent] = []
         self._unseen: deque[Sent] = deque(maxlen=_MAX_UNSEEN)
-        """Made, says the editor, and nobody has seen where: perhaps in a buffer that it shows later."""
+        """Edits that the editor says it made and that nobody has seen: they may be in a buffer that it shows later."""
         self._followed: list[Followed] = []
 
     async def send(
@@ -199,10 +200,11 @@ class Sender:
         landing: Landing | None = None,
         after: Text | None = None,
     ) -> Sent:
-        """Sends `changes` of the document's text as it is in this moment: nothing is awaited before the request is out.
+        """Send `changes` to the current text of the document. Nothing is awaited before the request is out.
 
-        `landing` is called once the expected text was seen, before anything newer is looked at; also when that is late.
-        Without it the edit is like one of the editor's own. `after`: what they lead to, where somebody has made it. When the answer does not come in time, the edit returned has not ended."""
+        `landing` is called when the expected text was seen, even if that is late, and before anything newer is looked at. Without it, the edit counts like
+        one of the editor's own. `after`: the resulting text, if somebody has already made it. If the answer does not come in time, the returned edit has not
+        ended."""
         document = tracked.document
         before = document.snapshot()
         edits = self._editor.capabilities.coordinates.edits(before, changes)
@@ -223,7 +225,7 @@ class Sender:
         return sent
 
     def reload(self, tracked: Tracked, text: Text, landing: Landing) -> Reload:
-        """The disk is about to say `text`: when the editor takes that over by itself, `landing` is called as for an edit sent."""
+        """The disk is about to get `text`. If the editor takes that over by itself, `landing` is called as for an edit that was sent."""
         return Reload(self._begin(tracked, text, landing, ChangeSet(0)))
 
     def _begin(
@@ -244,7 +246,7 @@ class Sender:
         return Sent(flight, tracked, watch, Request(), landing)
 
     def dispatch(self, label: str, edit: DocumentEdit, news: News | None = None) -> Request:
-        """Puts the request on the wire before it returns."""
+        """Put the request on the wire before returning."""
         answer = self._editor.apply_edit(label, edit)
         request = Request()
 
@@ -262,7 +264,7 @@ class Sender:
         return request
 
     async def _follow(self, sent: Sent) -> bool:
-        """Whether the edit has ended; False when its answer is missing for too long. The next call goes on from there, and has no limit."""
+        """Follow the edit. Returns whether it has ended; False if its answer is overdue. The next call continues from there, without a time limit."""
         flight = sent.flight
         while not flight.has_ended:
             phase = flight.phase
@@ -276,7 +278,7 @@ class Sender:
         return True
 
     async def _late(self, sent: Sent) -> None:
-        """An edit whose answer was given up: what it did is noted all the same. At a wrong place it goes, for the agent was told to read
+        """Follow an edit whose answer was given up, and note what it did all the same. At a wrong place it is taken out, because the agent was told to read
         again."""
         await self._follow(sent)
         self._settle(sent)
@@ -297,8 +299,8 @@ class Sender:
         sent.settled.set()
 
     async def _until_answered(self, sent: Sent) -> None:
-        """The document says what the edit was to lead to, and nothing was answered: perhaps somebody else's edit led there, as the user's undo of what this
-        one was to take out, and this one still comes. At a wrong place it goes then."""
+        """Wait for the answer to an edit although the document already has the expected text. Another edit may have led to that text, such as the user's
+        undo of what this one was to take out, and this one may still arrive. If it then comes to a wrong place, it is taken out."""
         tracked, newer = sent.tracked, list[Edit]()
         there = tracked.document.snapshot()
 
@@ -323,7 +325,7 @@ class Sender:
     # Documents that are closed and opened again
 
     def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
-        """A document was opened, with `text`; `edits` of it were told already."""
+        """A document was opened with `text`; `edits` of it have already been reported."""
         uri = tracked.document.uri
         under_way = [s for s in self._under_way if s.tracked.closed and s.tracked.document.uri == uri]
         unseen = [s for s in self._unseen if s.tracked.document.uri == uri]
@@ -340,8 +342,8 @@ class Sender:
     def _seen_at_last(
         self, sent: Sent, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]
     ) -> None:
-        """The document is open again, long after an edit of which nobody knew what had become. Made where it was meant, it is the
-        agent's; elsewhere it goes, for the agent was told to read again."""
+        """The document is open again, long after an edit whose outcome was unknown. If the edit was made where it was meant, it is the agent's. Elsewhere it
+        is taken out, because the agent was told to read again."""
         flight, coordinates = sent.flight, self._editor.capabilities.coordinates
         found = made_untold(text, flight.edits, known, coordinates)
         if found is None:
@@ -364,9 +366,7 @@ class Sender:
 
     @contextmanager
     def following(self, tracked: Tracked, watch: Watch) -> Generator[Followed]:
-        """`watch` is of the document. Notes whether the document is closed and opened again meanwhile. Its versions then start
-        again and may be equal by chance.
-        """
+        """Note whether the document of `watch` is closed and opened again meanwhile. Its versions then start again and may be equal by chance."""
         followed = Followed(tracked, watch)
         self._followed.append(followed)
         try:
@@ -379,14 +379,14 @@ class Sender:
     # Edits at wrong places
 
     async def take_out(self, sent: Sent, label: str, what: str, path: str) -> None:
-        """Takes an edit that came to a wrong place out again; `what` and `path` as in `correct`."""
+        """Take out an edit that came to a wrong place. `what` and `path` as in `correct`."""
         await self.correct(sent, label, what, path, lambda found: TakenOut(found.without))
 
     async def correct(
         self, sent: Sent, label: str, what: str, path: str, right: Callable[[Separated], Right]
     ) -> Corrected[Right]:
-        """Has the document say what `right` makes of its text without the edit, which came to a wrong place. Where nobody can say what
-        that text is, nothing more is tried, and the user is told that `what` (in words) is in `path`."""
+        """Give the document the text that `right` makes of its text without the misplaced edit. If nobody can say what that text is, nothing more is tried,
+        and the user is told that `what` (in words) is in `path`."""
         astray = Astray(sent.flight.attempt, self._editor.capabilities.coordinates)
         tracked = sent.tracked
         for _ in range(_CORRECTIONS):
@@ -421,7 +421,7 @@ class Sender:
 
 
 def _one_edit(old: str, new: str) -> tuple[Edit, ...]:
-    """That leads from one to the other; none where they are equal."""
+    """The one edit that leads from `old` to `new`; none if they are equal."""
     edits = diff(old, new).edits
     if not edits:
         return ()
@@ -430,7 +430,7 @@ def _one_edit(old: str, new: str) -> tuple[Edit, ...]:
 
 
 def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
-    """Tells the user about `edits` of ours that only the user can take out with certainty."""
+    """The message to the user about `edits` of ours that only the user can take out with certainty."""
     times = "once" if edits == 1 else f"{edits} times"
     return (
         f"The editor applied {what} in the wrong place in {path}. "

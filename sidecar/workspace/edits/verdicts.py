@@ -1,7 +1,7 @@
 """Verdicts: with `writes: "confirm"`, the answer to a write waits until the user has kept or rejected what it changed.
 
-The text is in the editor meanwhile, under review and not saved. What was kept is saved by policy then. Who waits for the answer goes with
-the turn: where it is stopped or ends, the change stays under review, and is saved when it is kept.
+Meanwhile the text is in the editor, under review and not saved. What the user keeps is then saved as the settings say. The agent's wait ends
+with the turn: if the turn is stopped or ends, the change stays under review, and is saved when it is kept.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class _Waiting:
 
     undecided: Undecided
     uri: DocumentUri
-    """Of the document whose ledger has them; another one after it was renamed."""
+    """The URI of the document whose ledger has the changes. It changes if the document is renamed."""
     fates: dict[int, Became]
-    """By the ids of its hunks."""
+    """The fates of the write's hunks, by their ids."""
     reasons: list[str] = field(default_factory=list[str])
-    """The user's words about those that were rejected."""
+    """What the user said about the rejected hunks."""
     moved: anyio.Event = field(default_factory=anyio.Event)
     ended: anyio.Event = field(default_factory=anyio.Event)
     answer: WriteDone | Refusal | None = None
@@ -53,7 +53,7 @@ class Verdicts:
         ledgers.on_moved.append(self._moved)
 
     async def on(self, session: Session, done: WriteDone) -> WriteDone | Refusal:
-        """The answer to a write that took effect, once the user has decided about it; at once where nothing is to be decided."""
+        """The answer to a write that took effect, once the user has decided about it; at once if nothing is to be decided."""
         undecided = done.undecided
         if undecided is None:
             return done
@@ -76,13 +76,15 @@ class Verdicts:
         return waiting.answer or WriteDone(saved=False, note=NOT_DECIDED)
 
     def _say(self, session: Session, words: str, opens: Opens) -> None:
-        """As a line of the conversation; where that is a panel, also as a message, because the user may look elsewhere."""
+        """Say it in the conversation. If the conversation is shown in a panel, also as a message, because the user may be looking
+        elsewhere."""
         self._editor.notice(session.id, words)
         if self._editor.capabilities.session_updates:
             self._editor.show("info", words, opens)
 
     def because(self, uri: DocumentUri, ids: Iterable[int], reason: str) -> set[int]:
-        """The user is about to reject these hunks, for this reason. Returns those whose agent hears it with the answer to its write."""
+        """Note that the user is about to reject these hunks for this reason. Returns the hunks whose agent is told the reason in the answer
+        to its write."""
         told: set[int] = set()
         for waiting in self._waiting:
             own = waiting.fates.keys() & set(ids) if waiting.uri == uri else set[int]()
@@ -93,7 +95,8 @@ class Verdicts:
 
     @contextmanager
     def rejecting(self) -> Generator[None]:
-        """A rejection is made: whose write it concerns is answered at its end, when the file is saved and closed as it was before."""
+        """Hold back answers while a rejection is made. The write that it affects is answered at its end, when the file is saved and closed
+        as it was before."""
         self._rejections += 1
         try:
             yield
@@ -109,7 +112,7 @@ class Verdicts:
             waiting.moved.set()
 
     async def _decided(self, waiting: _Waiting) -> None:
-        """Looks in a task of its own: what moves a ledger may not be done with it."""
+        """Wait for the decision in a task of its own: the code that changed a ledger may not be done with it when it reports the change."""
         try:
             while self._look(waiting) or self._rejections:
                 await waiting.moved.wait()
@@ -121,7 +124,7 @@ class Verdicts:
             waiting.ended.set()
 
     def _look(self, waiting: _Waiting) -> bool:
-        """Whether anything is still to be decided. A user's edit inside a hunk may have made two of it, and a document may have a new name."""
+        """Whether anything is still to be decided. The user's edit inside a hunk may have divided it, and the document may have a new name."""
         write = waiting.undecided.write
         ledgers = [one for one in [self._ledgers.get(waiting.uri)] if one is not None] or list(self._ledgers)
         for reviewed in ledgers:
@@ -152,5 +155,5 @@ def _what(path: str, kept: int, not_kept: int) -> str:
 
 
 def _why(reasons: Sequence[str]) -> str:
-    """The user's own words, which end as they like."""
+    """The user's reasons, quoted as they are, with or without final punctuation."""
     return "".join(f'. The user says: "{reason}"' for reason in reasons)

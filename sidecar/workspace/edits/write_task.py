@@ -1,4 +1,4 @@
-"""WriteTask, Replacing, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share."""
+"""WriteTask, Replacing, WriteDone and the texts of refusals, shared by buffer_writes.py and disk_writes.py."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from sidecar.workspace.state.sessions import Session
 
 @dataclass(slots=True)
 class Replacing:
-    """A change that is made in the text as it is in the moment of sending, whatever the agent saw before.
+    """A change that is made in the text as it is at the moment of sending, whatever the agent saw before.
 
-    Nobody's text is taken for the agent's: there is nothing to merge, and no conflict. The texts are in the compared form of
-    `core.normal`."""
+    No text counts as seen by the agent, so there is nothing to merge and no conflict. The texts are in the compared form of `core.normal`."""
 
     change: Callable[[str], str | Refusal]
-    """What the text is to say, from what it says. Pure: it is called for each attempt."""
+    """Returns the new text for the current text. Pure: it is called for each attempt."""
     before: str = ""
-    """Of the newest attempt."""
+    """The text before the newest attempt."""
     after: str = ""
 
     def plan(self, now: str) -> Plan | Refusal:
@@ -42,7 +41,8 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """One request of an agent's: the file at `ticket.path` is to say `content`, or, with `replacing`, what that makes of its text."""
+    """One write request of an agent: the file at `ticket.path` should get `content` or, with `replacing`, the text that `replacing` makes of its
+    text."""
 
     session: Session
     ticket: Ticket
@@ -53,20 +53,20 @@ class WriteTask:
 
     @property
     def may_begin(self) -> bool:
-        """Whether the turn in which the agent asked still runs, and nobody has stopped it."""
+        """Whether the turn in which the agent asked still runs and nobody has stopped it."""
         return self.session.may_act(self.ticket.asked_in)
 
     @property
     def result(self) -> AnyText:
-        """What the agent takes the file to say once it is done, in the compared form."""
+        """The text that the agent expects in the file after the write, in the compared form."""
         return self.wanted if self.replacing is None else self.replacing.after
 
     def content_in(self, raw: str) -> AnyText | Refusal:
-        """What the file that says `raw` is to say."""
+        """The text that the file should get if its text is `raw`."""
         return self.content if self.replacing is None else self.replacing.change(normal(raw))
 
     def plan(self, candidates: Sequence[Candidate], current: AnyText) -> Plan | Refusal:
-        """The edits of `current` (compared form) that this asks for."""
+        """The plan for `current` (compared form)."""
         if self.replacing is not None:
             return self.replacing.plan(str(current))
         return plan_write(candidates, current, self.wanted)
@@ -78,7 +78,8 @@ class WriteTask:
         like: Text | Kept | None = None,
         said: Kept | None = None,
     ) -> None:
-        """It took effect: the agent knows that. `like`: what the document says now, or the disk; `said`: that, where it is known to be `wanted`."""
+        """Record in `beliefs` that the write took effect. `like`: the current text of the document or the disk. `said`: the same text, if it is
+        known to equal `wanted`."""
         if self.replacing is not None:
             beliefs.edited(self.session.id, uri, self.replacing.before, self.replacing.after)
         else:
@@ -87,7 +88,7 @@ class WriteTask:
 
 @dataclass(frozen=True, slots=True)
 class WriteDone:
-    """A write that took effect. `saved`: whether the disk says it too; a note says why not."""
+    """A write that took effect. `saved`: whether it is on the disk too. If not, `note` says why."""
 
     saved: bool | None
     note: str = ""
@@ -96,20 +97,20 @@ class WriteDone:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A write about which the user is to decide before the agent is answered (verdicts.py)."""
+    """A write that the user must decide about before the agent is answered (verdicts.py)."""
 
     write: str
-    """Its id in the journal."""
+    """The write's id in the journal."""
     uri: DocumentUri
     path: str
-    """As the agent named it."""
+    """The path as the agent gave it."""
     save: Callable[[], Awaitable[WriteDone]]
-    """Saves what was kept, by policy."""
+    """Saves what the user kept, as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A text with an edit of ours at a wrong place in it, and what it would be without; both in the compared form."""
+    """A text with an edit of ours at a wrong place, and the text without the edit; both in the compared form."""
 
     text: str
     without: str
