@@ -170,7 +170,7 @@ class Story:
         self.reached = expected
         """The expected text. After it was matched: the same text as the editor really has it."""
         self.version = document.version - len(self.edits)
-        """A version of the document that is no higher than the one with the text `before`."""
+        """The document's version with the text `before`. If edits had already been received, an estimate: one version per edit."""
         self.saved_over = False
         """The document was saved before it had the expected text: the disk may no longer hold the text that the edit was made for."""
         self.saved_anothers = False

@@ -1,4 +1,4 @@
-"""Allowed commands: commands that the user allowed when the agent itself asked, so that nobody is asked twice.
+"""AllowedCommands: commands that the user allowed when the agent itself asked, so that the user is not asked twice.
 
 Some agents ask for permission (`session/request_permission`) and then have us run the command (`terminal/create`), which asks too.
 The first answer counts for the second question if the first question showed exactly the same command in full, the command sets no
@@ -15,14 +15,14 @@ from sidecar.core.escape import plain
 from sidecar.workspace.ports.ports import Question
 
 SHOWN_WHOLE = 400
-"""Longest command, in characters, that a question shows in full (acp/permission.py)."""
+"""The longest command, in characters, that a question shows in full (acp/permission.py)."""
 MOST = 32
-"""Kept for one turn."""
+"""The most commands kept for one turn."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 
 
 class AllowedCommands:
-    """Of one session's turn."""
+    """The allowed commands of one session's turn."""
 
     def __init__(self) -> None:
         self._once: list[tuple[str, ...]] = []
@@ -31,7 +31,7 @@ class AllowedCommands:
         self._once.clear()
 
     def answered(self, question: Question, answer: str | None) -> None:
-        """One of the agent's questions was answered."""
+        """Note the answer to one of the agent's questions."""
         kind = next((option.kind for option in question.options if option.id == answer), "")
         words = question.details.get("argv")
         if question.action != "execute" or not kind.startswith("allow") or not isinstance(words, list):
@@ -52,7 +52,7 @@ class AllowedCommands:
 
 
 def _is_same(allowed: tuple[str, ...], argv: tuple[str, ...]) -> bool:
-    """The words themselves, or the line that was shown, if one of the system's shells runs it."""
+    """Whether `argv` is what the user allowed: the same words, or a system shell that runs the line that was shown."""
     if argv == allowed:
         return True
     if len(allowed) != 1 or len(argv) != 3 or argv[1] not in ("-c", "-lc") or argv[2] != allowed[0]:

@@ -1,4 +1,4 @@
-"""DiskTexts: the current and earlier texts of files on disk, as far as known. An agent may have read any of them itself.
+"""DiskTexts: the current and earlier texts of files on the disk, as far as known. An agent may have read any of them itself.
 
 A write cannot be based on a text that reached the disk after the write was sent, so the moment of each save is kept if known.
 """
@@ -23,55 +23,55 @@ from sidecar.workspace.state.acts import is_before
 T = TypeVar("T")
 
 MAX_TEXTS = 8
-"""Different texts kept per file, with when they were there first and last: the newest ones; an agent does not remember for long."""
+"""The most different texts kept per file, with the moments when they were there first and last: the newest. An agent does not remember for long."""
 MAX_FILES = 64
 MAX_PASTS = 8
-"""Documents that were closed, of which it is known what they said before."""
+"""The most closed documents whose earlier texts are known."""
 MAX_CLOSED = 1000
-"""Documents that were closed with unsaved changes, of which 32 bytes each are kept."""
+"""The most documents closed with unsaved changes that are remembered, with 32 bytes each."""
 
 
 @dataclass(slots=True)
 class _DiskText:
     text: Kept
     since: int
-    """The text was not there before this moment (of `core.belief`); 0 if unknown."""
+    """The text was not there before this moment (as in `core.belief`); 0 if unknown."""
     noticed: int = 0
     """The latest moment at which it was found there: the text before it was gone by then."""
     removed: int = 0
-    """The moment at which the file was found to be gone; 0: it was not, while it said this."""
+    """The moment at which the file was found to be gone after this text; 0 if it was not."""
     is_guess: bool = False
-    """Known only because the editor opened the file with it; it may have been unsaved text."""
+    """Known only because the editor opened the file with it. It may have been unsaved text."""
     by_us: bool = False
     """The last writer of this text was the editor or the sidecar."""
     by_editor: bool = False
     """The last writer was the editor."""
     found: bool = False
-    """Some program wrote it, before the editor or the sidecar did."""
+    """Another program wrote it before the editor or the sidecar did."""
     over: Kept | None = None
-    """What the file said when we put this there for the user."""
+    """The text of the file when we replaced it by this one for the user."""
     unless_saved: tuple[_DiskText, ...] | None = None
-    """What was known before the editor told that it wrote this, as long as nobody has found it there."""
+    """The texts known before the editor reported that it wrote this one. Kept until somebody finds this text on the disk."""
 
 
 @dataclass(slots=True)
 class _LeftWith:
-    """What a document said when it was closed with unsaved changes."""
+    """The last text of a document that was closed with unsaved changes."""
 
     digest: bytes
     since: int
-    """When it began to say that (acts.py)."""
+    """When the document got that text (file time, see acts.py)."""
     was_found: bool = False
-    """It was on the disk since: a save was on its way."""
+    """It has been found on the disk since: a save was on its way."""
 
 
 def _digest(text: str) -> bytes:
-    """Of a text in the compared form, but for its final line end, which some editors add to the file only."""
+    """The digest of a text in the compared form. The final line end does not count: some editors add it only to the file."""
     return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
 
 
 def _kept(text: Text | Kept | str, texts: Sequence[_DiskText]) -> Kept:
-    """`text` (a Text is raw, a str in the compared form), with what is equal in the newest of `texts`."""
+    """`text` (raw if it is a Text, otherwise in the compared form), sharing its equal parts with the newest of `texts`."""
     if isinstance(text, Kept):
         return text
     like = texts[-1].text if texts else None
@@ -79,7 +79,7 @@ def _kept(text: Text | Kept | str, texts: Sequence[_DiskText]) -> Kept:
 
 
 def _told(texts: Sequence[_DiskText]) -> _DiskText | None:
-    """What the editor told that it wrote, and nobody has found there. Something else may have been found since."""
+    """The text that the editor reported as written and that nobody has found on the disk. Others may have been found since."""
     return next((known for known in reversed(texts) if known.unless_saved is not None), None)
 
 
@@ -91,22 +91,22 @@ def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: i
 
 
 class DiskTexts:
-    """By document, oldest first; the last one is the current text."""
+    """The texts of each file, oldest first; the last one is current."""
 
     def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
-        """`moment`: a new point in time, as `core.belief` counts it."""
+        """`moment`: returns a new moment, as `core.belief` counts them."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
         self._closed_with: OrderedDict[DocumentUri, _LeftWith] = OrderedDict()
         self._pasts: OrderedDict[DocumentUri, Callable[[str], int | None]] = OrderedDict()
-        """When a document that was closed began to say a text."""
+        """For closed documents: a function that returns when the document got a text."""
         self.moment = moment
         self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
-        """Called with what the editor or we wrote; None: we removed the file."""
+        """Called with the text that the editor or the sidecar wrote; None: the sidecar removed the file."""
         self.not_wrote: Callable[[DocumentUri, Text], None] = lambda uri, text: None
-        """Called with what the editor did not write after all."""
+        """Called with a text that the editor did not write after all."""
 
     def seen(self, uri: DocumentUri, text: str | Kept) -> None:
-        """The disk holds `text` (compared form), possibly since another text was last found there."""
+        """Record that the disk holds `text` (compared form), possibly since the last time another text was found there."""
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.noticed
         self._add(texts, _DiskText(_kept(text, texts), since, self.moment(), found=True))
@@ -115,16 +115,16 @@ class DiskTexts:
             left.was_found = left.digest == _digest(str(text))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
-        """The editor opened the file with `text` (raw), which it most likely read there."""
+        """Record that the editor opened the file with `text` (raw), which it most likely read from the disk."""
         texts, guess = self._of(uri), _DiskText(Kept.of_raw(text), 0, self.moment(), is_guess=True)
         if all(known.text != guess.text for known in texts):
             self._add(texts, guess)
 
     def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
-        """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
+        """Record that the editor (`text` is raw) or the sidecar (compared form) wrote `text` at `moment`."""
         self.wrote(uri, text)
         texts = self._of(uri)
-        if by_editor:  # whatever came of the save before this one, it is over
+        if by_editor:  # whatever became of the save before this one, it is over
             for known in texts:
                 known.unless_saved = None
         before = tuple(replace(known) for known in texts)
@@ -132,7 +132,7 @@ class DiskTexts:
         texts[-1].unless_saved = before if by_editor else None
 
     def taken_back(self, uri: DocumentUri, text: AnyText | None) -> None:
-        """We put this text (raw; None: we removed the file) on the disk for the user."""
+        """Record that we put this text (raw; None: we removed the file) on the disk for the user."""
         self.wrote(uri, text)
         if text is not None:
             texts, newest, moment = self._of(uri), self._newest(uri), self.moment()
@@ -149,7 +149,7 @@ class DiskTexts:
             )
 
     def was_taken_back(self, uri: DocumentUri, before: Text, after: Text) -> bool:
-        """Whether the newest text is `after`, and we put it there for the user in the place of `before` (both raw)."""
+        """Whether the newest text is `after` and we put it there for the user in place of `before` (both raw)."""
         newest = self._newest(uri)
         over = None if newest is None else newest.over
         return (
@@ -160,29 +160,30 @@ class DiskTexts:
         )
 
     def gone(self, uri: DocumentUri) -> None:
-        """There is no file any more."""
+        """Record that the file is gone."""
         newest = self._newest(uri)
         if newest is not None:
             newest.removed = newest.removed or self.moment()
 
     def closed(self, uri: DocumentUri, said_at: Callable[[str], int | None]) -> None:
-        """The document was closed; `said_at` gives when it began to say a text (compared form; see acts.py), None if it did not since it was
-        last known to be saved. A save of that may have been on its way, whatever was typed or undone since."""
+        """Record that the document was closed. `said_at` returns when it got a text (compared form; file time, see acts.py), or None if it has not
+        had the text since its last known save. A save of that text may have been on its way, whatever was typed or undone since."""
         _keep(self._pasts, uri, said_at, MAX_PASTS)
 
     def closed_with(self, uri: DocumentUri, text: str, at: int) -> None:
-        """The document was closed with unsaved changes and said `text` (compared form), since `at` (acts.py). A save may have been on its
-        way, of which the editor then tells nothing."""
+        """Record that the document was closed with unsaved changes and the text `text` (compared form), which it had since `at` (file time, see
+        acts.py). A save may have been on its way; the editor then does not report it."""
         _keep(self._closed_with, uri, _LeftWith(_digest(text), at), MAX_CLOSED)
 
     def was_left_unsaved(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the document said `text` (compared form) when it was last closed with unsaved changes, and nobody has found that on the disk since."""
+        """Whether the document had `text` (compared form) when it was last closed with unsaved changes, and nobody has found that text on the disk
+        since."""
         left = self._closed_with.get(uri)
         return left is not None and not left.was_found and left.digest == _digest(text)
 
     def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
-        """Whether `text` (compared form), which the disk holds since `at` (acts.py), is the user's save: the document said it when it was
-        last closed with unsaved changes, or before, and the disk did not say it first."""
+        """Whether `text` (compared form), which the disk has had since `at` (file time, see acts.py), is the user's save: the document had it when it
+        was last closed with unsaved changes, or earlier, and the disk did not have it first."""
         left = self._closed_with.get(uri)
         if left is not None and left.digest == _digest(text):
             return not is_before(at, left.since)
@@ -191,7 +192,8 @@ class DiskTexts:
         return said_at is not None and not is_before(at, said_at)
 
     def saved_was(self, uri: DocumentUri, text: str) -> None:
-        """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
+        """Record that the editor's last save wrote `text` (compared form). The text noted when the save was reported may be newer than what was
+        written."""
         self.wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.since
@@ -202,7 +204,7 @@ class DiskTexts:
         self._add(texts, _DiskText(kept, since, self.moment(), by_us=True, by_editor=True))
 
     def unwritten(self, uri: DocumentUri, text: Text) -> None:
-        """The editor told that it wrote `text` (raw), and did not."""
+        """Record that the editor did not write `text` (raw), although it reported that it had."""
         self.not_wrote(uri, text)
         texts = self._of(uri)
         told = _told(texts)
@@ -212,9 +214,11 @@ class DiskTexts:
     def between(
         self, uri: DocumentUri, since: int, moment: int, own: Own | None = None, again: int | None = None
     ) -> list[AnyText]:
-        """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
-        (`own`) came to the disk by then, by the agent or by us, are left out: the agent knows that it replaced them. Unless they were there when it
-        may have read once more, after that write was done (`again`): the write was in the editor only, and came to the disk with a save."""
+        """Every text that an agent may have read after `since` and before `moment`.
+
+        If the agent's own last write (`own`) had reached the disk by then, through the agent or through us, the texts from before it are left out:
+        the agent knows that it replaced them. Texts that were still there at `again`, when the agent may have read once more after that write was
+        done, are not left out: the write was then only in the editor, and reached the disk with a save."""
         texts, first = self._texts.get(uri, []), 0
         if own is not None:
             put = (
@@ -235,13 +239,13 @@ class DiskTexts:
         ]
 
     def was_put_after(self, uri: DocumentUri, text: AnyText, moment: int) -> bool:
-        """Whether `text` (compared form) is the newest text, was written by some program other than the editor and the sidecar, and was
-        found after `moment`."""
+        """Whether `text` (compared form) is the newest text, was written by a program other than the editor and the sidecar, and was found after
+        `moment`."""
         newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None
         return newest is not None and not newest.by_us and newest.noticed > moment and newest.text == text
 
     def known(self, uri: DocumentUri) -> list[str]:
-        """Every text the file is known to have held (compared form), the newest first."""
+        """Every text that the file is known to have held (compared form), newest first."""
         return [str(known.text) for known in reversed(self._texts.get(uri, ()))]
 
     def came_after(self, uri: DocumentUri, text: str, before: str | None) -> bool:
@@ -254,33 +258,34 @@ class DiskTexts:
         return any(known.by_us and known.text == text for known in self._texts.get(uri, ()))
 
     def is_editors(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the newest text is `text` (compared form) and was saved by the editor, which then knows it. Some editors add a final
-        line end without reporting it."""
+        """Whether the newest text is `text` (compared form) and the editor saved it, so that the editor knows it. Some editors add a final line end
+        without reporting it."""
         newest = self._newest(uri)
         return newest is not None and newest.by_editor and newest.text.but_for_its_end(text)
 
     def saved(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the newest text is this very `text` (compared form), as the editor had it when it saved it."""
+        """Whether the newest text is exactly `text` (compared form), as the editor had it when it saved."""
         newest = self._newest(uri)
         return newest is not None and newest.by_editor and newest.text == text
 
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the newest text is `text` (compared form) and was written by the editor or the sidecar. Editors add a final line end."""
+        """Whether the newest text is `text` (compared form) and the editor or the sidecar wrote it. A final line end does not count, because editors
+        add it."""
         newest = self._newest(uri)
         return newest is not None and newest.by_us and newest.text.but_for_its_end(text)
 
     def says(self, uri: DocumentUri, text: str) -> bool:
-        """Whether `text` (compared form) is the text last found on disk."""
+        """Whether `text` (compared form) is the text last found on the disk."""
         newest = self._newest(uri)
         return newest is not None and newest.text == text
 
     def is_text(self, uri: DocumentUri, text: Text) -> bool:
-        """The same of a raw text."""
+        """Like `says`, for a raw text."""
         newest = self._newest(uri)
         return newest is not None and newest.text.is_said_by(text)
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the disk held `text` (compared form) once."""
+        """Whether the disk ever held `text` (compared form)."""
         return any(t.text == text for t in self._texts.get(uri, ()) if not t.is_guess)
 
     def newest(self, uri: DocumentUri) -> Kept | None:
@@ -297,7 +302,7 @@ class DiskTexts:
             self._pasts[new] = self._pasts.pop(old)
 
     def _newest(self, uri: DocumentUri) -> _DiskText | None:
-        """The number of one of the texts that are known to have been there."""
+        """The newest text that is known to have been on the disk; None if there is none."""
         return next((known for known in reversed(self._texts.get(uri, ())) if not known.is_guess), None)
 
     def _of(self, uri: DocumentUri) -> list[_DiskText]:
@@ -308,7 +313,7 @@ class DiskTexts:
         return texts
 
     def _was_not_saved(self, texts: list[_DiskText], told: _DiskText) -> None:
-        """Nothing was written when the editor told that it wrote this: what was known before is known still, and what was found since."""
+        """Drop `told`, a save that was reported but not made. The texts known before it, and those found since, stay."""
         found_since = texts[[one is told for one in texts].index(True) + 1 :]
         texts[:] = told.unless_saved or ()
         for one in found_since:
@@ -323,7 +328,8 @@ class DiskTexts:
             texts[-1].removed = 0
             texts[-1].unless_saved = None
             return  # written once more
-        # Where it was there before, what was put there in between may have been made of it: it is kept as it came first, too
+        # If the text was there before, the texts put there in between may be based on it, so its first
+        # occurrence is kept too.
         known = [*(one for one in texts if not any(one is other for other in same[1:])), new]
         last = [i for i, one in enumerate(known) if all(one.text != later.text for later in known[i + 1 :])]
         gone = last[:-MAX_TEXTS]

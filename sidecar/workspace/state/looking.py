@@ -1,7 +1,7 @@
-"""Looking: texts of files that tool calls name, read in the very moment (a pre-image that comes late is none), with a bound on what that takes.
+"""Looking: reads the files that tool calls name at once, within a limit on the bytes read. A pre-image read later would be none.
 
-An agent may name the same file in any number of messages and by any spelling: what has not changed since it was read is not read again. And
-it may name any number of files: only so many bytes are read at once, and only so many in a second.
+An agent may name the same file in any number of messages and in any spelling: a file that has not changed is not read again. It may also name
+any number of files: only a limited number of bytes is read at once, and per second.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from sidecar.core.refusal import Refusal
 from sidecar.disk import Decoded, Resolved, Stat
 
 AT_ONCE = 4 * 1024 * 1024
-"""Bytes read without letting others run: about 15 ms."""
+"""The most bytes read without letting others run: about 15 ms."""
 A_SECOND = 16 * 1024 * 1024
-"""Bytes read in a second: a few percent of the loop's time."""
+"""The most bytes read in a second: a few percent of the loop's time."""
 KEPT = 4 * 1024 * 1024
-"""Bytes of texts, as Python keeps them, that are kept to be given out again."""
+"""The most bytes of texts, as Python stores them, that are kept to be returned again."""
 
 
 class Looking:
-    """Of one workspace. `read` reads a file that was resolved, without waiting."""
+    """The files read in one workspace. `read` reads a resolved file without waiting."""
 
     def __init__(self, read: Callable[[Resolved], Decoded | Refusal]) -> None:
         self._read = read
         self._left = float(AT_ONCE)
         self._at = 0.0
         self._known: OrderedDict[str, tuple[Stat, Decoded | Refusal, int]] = OrderedDict()
-        """By canonical path."""
+        """The last result for each canonical path."""
         self._kept = 0
 
     def look(self, file: Resolved) -> Decoded | Refusal | None:
-        """The file's content; None if too much was read at this moment."""
+        """The file's content. None if too much was read just now."""
         known = self._known.get(file.path)
         if known is not None and known[0] == file.stat:
             self._known.move_to_end(file.path)
@@ -47,11 +47,11 @@ class Looking:
         return found
 
     def bytes_of(self, file: Resolved) -> bytes | Refusal | None:
-        """The exact bytes; None when too much was read in this moment."""
+        """The file's exact bytes. None if too much was read just now."""
         return file.read_bytes(AT_ONCE) if self.may_read(file.size) else None
 
     def may_read(self, size: int) -> bool:
-        """Whether so many bytes may be read in this moment; then they count as read."""
+        """Whether `size` bytes may be read now. If so, they count as read."""
         now = anyio.current_time()
         self._left = min(AT_ONCE, self._left + (now - self._at) * A_SECOND)
         self._at = now

@@ -1,7 +1,7 @@
-"""Opaque: files that are open in the editor where text sync does not reach (notebooks, custom editors), with unsaved changes.
+"""Opaque: files with unsaved changes that are open in the editor outside text sync (notebooks, custom editors).
 
-The text of such a file is neither in the mirror nor on disk, so agents cannot read it, and a write would make the user's own save
-fail. Only the client can report them (`sidecar/opaque`).
+The text of such a file is neither in the mirror nor on the disk, so agents cannot read it, and a write would make the user's own
+save fail. Only the client can report them (`sidecar/opaque`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sidecar.workspace.state.storage import Storage
 
 
 class Opaque:
-    """Those known now."""
+    """The files known now."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -28,7 +28,7 @@ class Opaque:
             self._dirty.discard(uri)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """Why `place` can be neither read nor written now."""
+        """Why `place` can be neither read nor written now; None if it can."""
         return self._refusal(place.requested, place.path, place.uri) if self._dirty else None
 
     def refusal_of(self, uri: DocumentUri) -> Refusal | None:
@@ -45,7 +45,7 @@ class Opaque:
         )
 
     def _is_one(self, path: str) -> bool:
-        """By another name: a link, or letter case."""
+        """Whether the path is another name of a known file: a link, or other letter case."""
         identity = self._storage.identity(path)
         if identity is None:
             return False

@@ -1,11 +1,11 @@
 """Places: what a requested name refers to: an open document, a file, a file that does not exist yet, or nothing.
 
 First, the path is resolved beneath the session's roots, through one handle. Then the policy checks the requested and the
-resolved name. Only then is anything opened for its content. A document is found by its normalised URI, then by (device,
-inode) from a fresh stat of both sides, because a buffer may have been opened under another name (symlink, letter case). An inode
-is never remembered: saving by rename changes it, and the system reuses it at once.
+resolved name. Only then is anything opened for its content. A document is found by its normalised URI, then by (device, inode)
+from a fresh stat of both sides, because a buffer may have been opened under another name (symlink, letter case). An inode is
+never remembered: saving by rename changes it, and the system reuses it at once.
 
-A document without a file has no path. It is named by its URI (`untitled:Untitled-1`), and is there only while it is open.
+A document without a file has no path. It is named by its URI (`untitled:Untitled-1`), and exists only while it is open.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sidecar.workspace.state.storage import Storage
 
 @dataclass(slots=True)
 class Named:
-    """What an agent named."""
+    """The file or document that an agent named."""
 
     requested: str
     path: str
-    """Canonical; the URI of a document without a file."""
+    """The canonical path; for a document without a file, its URI."""
     uri: DocumentUri
     tracked: Tracked | None
     """The document, if it is open."""

@@ -1,8 +1,8 @@
-"""SavedAs: documents without a file that the user saves as one. Their review goes on in the file.
+"""SavedAs: documents without a file that the user saves as a file. Their review goes on in the file.
 
-No editor says so. VS Code opens the new file empty, puts the text in, saves it, and then empties and closes the document without a file
-(observed, 1.139). So a file that gets the whole text of such a document at once is noted; if the document then ends with that text, it is the
-file that it was saved as.
+No editor reports this. VS Code opens the new file empty, inserts the text, saves it, and then empties and closes the document without a file
+(observed, 1.139). So a file that gets the whole text of such a document at once is noted. If the document then ends with that text, it was
+saved as that file.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ class SavedAs:
         self._ledgers = ledgers
         self._beliefs = beliefs
         self._files: dict[DocumentUri, tuple[DocumentUri, Text]] = {}
-        """By document without a file: the file that got its whole text, and that text."""
+        """For each document without a file: the file that got its whole text, and that text."""
 
     def edited(self, tracked: Tracked, edit: Edit, length: int) -> None:
-        """A document was edited, not by an agent, and has this length now. Notes it if the edit gave a file the text of another document."""
+        """Note an edit that gave a file the whole text of a document without a file. The edit is not by an agent; `length` is the
+        document's new length in code points."""
         if is_untitled(tracked.document.uri) or edit.start != 0 or len(edit.new) != length or not length:
             return
         text = tracked.document.snapshot()
@@ -34,8 +35,8 @@ class SavedAs:
                 self._files[reviewed.uri] = tracked.document.uri, text
 
     def ends(self, uri: DocumentUri, last: Text) -> bool:
-        """A document without a file is emptied or closed, and said `last`. Returns whether its review, and what agents believe of it, is that
-        of a file now."""
+        """A document without a file, whose last text was `last`, is emptied or closed. Returns whether its review, and what agents believe
+        about it, belong to a file now."""
         new, text = self._files.pop(uri, (None, None))
         file = None if new is None else self._documents.get(new)
         if new is None or file is None or text != last or self._ledgers.get(new) is not None:
