@@ -1,7 +1,7 @@
 """Ledgers: the unreviewed work in every document that has any, open or not.
 
-An open document's ledger gets every change that the mirror receives. A closed document's ledger keeps the last known text: later
-changes are found by comparison when the document is seen again, and count as the user's.
+An open document's ledger gets every change that the mirror receives. A closed document's ledger keeps the last known text. Later changes are found by
+comparison when the document is seen again, and count as the user's.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
 MAX_TRIED = 8
-"""How many texts that were seen an edit is compared with, to find out whether it is an undo with more besides: that takes the whole texts."""
+"""How many earlier texts an edit is compared with, to find out whether it is an undo together with other changes. Each comparison takes the whole
+texts."""
 
 
 class Reviewed:
-    """A document's ledger, and the text that contains its hunks while it does not receive every change (see `live`)."""
+    """A document's ledger, with the text that contains its hunks while the ledger does not receive every change (see `live`)."""
 
     def __init__(self, uri: DocumentUri, text: Text, ledger: Ledger | None = None) -> None:
         self.uri = uri
@@ -30,17 +31,17 @@ class Reviewed:
         self.live = False
         """The document is open: the mirror is its text, and `user_edit` gets every change."""
         self.is_gone = False
-        """The file does not exist at the moment; its review stays in the journal."""
+        """The file does not exist now; its review stays in the journal."""
         self.guessed: Text | None = None
-        """A text that the ledger has not seen before, and of which it is not known what led to it: that counts as the user's work. The journal may know
-        better."""
+        """A text that the ledger had not seen before, when it is not known what led to it. The change to it counts as the user's work, but the
+        journal may know better."""
 
     def change_id(self, hunk: int) -> str:
-        """Of the hunk with this number; stable while the hunk exists, also over a restart."""
+        """The id of the hunk with this number. It is stable while the hunk exists, also over a restart."""
         return f"{hunk}@{self.uri}"
 
     def opened(self, text: Text, *, is_known: bool = False) -> None:
-        """The document is open from now on, with this text; changes since are not an agent's. `is_known`: that is no guess."""
+        """The document is open from now on, with this text, which no agent's change has led to. `is_known`: that is certain, not a guess."""
         if not self.live:
             self._catch_up(text)
         if is_known:
@@ -51,22 +52,23 @@ class Reviewed:
         self.text, self.live = text, False
 
     def thrown_away(self, text: Text, hunks: Sequence[Hunk]) -> None:
-        """The document was closed with unsaved work: its file says `text`, with these hunks. Editors may bring back what it said."""
+        """The document was closed with unsaved work. Its file has `text`, with these hunks. The earlier hunks are remembered, because editors may
+        bring the unsaved text back."""
         self.ledger.may_come_back(self.text)
         self.ledger.user_led(self.text, text)
         self.ledger.goes_to(hunks)
         self.text = text
 
     def seen(self, text: Text, *, is_known: bool = False) -> None:
-        """The text of a document that is not open is now this one. `is_known`: and what led to it is somebody else's work, which is no guess."""
+        """The text of a document that is not open is now `text`. `is_known`: it is certain, not a guess, that no agent's change led to it."""
         if not self.live:
             self._catch_up(text)
             if is_known:
                 self.guessed = None
 
     def taken_back(self, writes: Container[str]) -> None:
-        """The document is not open, and somebody else (the command line) has taken these writes (the journal's ids) back in its file. What
-        others had changed on the same lines is as it was without them; `seen` tells the rest."""
+        """Somebody else (the command line) has taken these writes (the journal's ids) back in the file, which is not open. Lines that others had
+        changed too are as they would be without these writes; `seen` reports the rest."""
 
         def whose(author: Author) -> bool:
             return author.write in writes
@@ -79,7 +81,7 @@ class Reviewed:
             self.text = text
 
     def gone(self) -> None:
-        """The file of a document that is not open is gone, with everything to review in it."""
+        """The file, which is not open, is gone, with everything that is under review in it."""
         if not self.live and self.ledger.hunks:
             nothing = Text.of("")
             self.ledger.rejected(
@@ -97,10 +99,10 @@ class Reviewed:
         after: Callable[[], Text],
         before: Callable[[], Text | None],
     ) -> bool:
-        """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along.
+        """Record an edit that no agent made. Returns whether hunks appeared, disappeared or changed in any way other than moving.
 
-        An edit is what it changes, not what it spans: editors that reload or format a text may replace all of it. `before` gives the text
-        before it (None: it is forgotten), `after` the one that it led to, of that `length`."""
+        An edit counts as what it changes, not as what it spans: editors that reload or format a text may replace all of it. `before` returns the
+        text before the edit (None: it is forgotten), `after` the text after it, which has `length` code points."""
         if self.ledger.is_idle:
             return False
         was = before() if edit.start != edit.end and "\n" in edit.new else None
@@ -119,14 +121,14 @@ class Reviewed:
         return [(h.id, h.said) for h in hunks] != [(h.id, h.said) for h in self.ledger.hunks]
 
     def goes_to(self, hunks: Sequence[Hunk]) -> bool:
-        """The text is one that has these hunks. Returns whether they are others than those that were found."""
+        """The current text is known to have these hunks. Returns whether they differ from those found before."""
         were = self.ledger.hunks
         self.ledger.goes_to(hunks)
         return self.ledger.hunks != were
 
     def _come_back(self, after: Callable[[], Text]) -> None:
-        """An edit that spans more than it changes may be an undo together with what was typed since, as Emacs tells them: it has gone back to a text
-        that was seen if all hunks of that are there."""
+        """Restore the hunks of an earlier text if an edit that spans more than it changes is an undo together with what was typed since, as Emacs
+        reports them. It counts as an undo to that text if all of its hunks are there."""
         found = list(islice(self.ledger.left(), MAX_TRIED))
         if not found:
             return
@@ -145,9 +147,11 @@ class Reviewed:
 
     @contextmanager
     def in_one(self, now: Callable[[], Text]) -> Generator[None]:
-        """Edits within that are told together: what goes with one and comes back with the next has not gone. Neovim tells one undo so, and several.
-        Of the two ways to see them, that one counts after which more of the hunks there are ones that were there before. A text in between that was
-        seen before is certain (an undo led there), and only what is told after it may be seen in two ways. `now` gives the document's text."""
+        """Treat the edits inside as reported together: a hunk that one edit removes and the next one restores was never gone. Neovim reports one
+        undo in this way, and several.
+
+        The edits can be taken one by one or as one change. The way after which more of the earlier hunks are there counts. A text in between that
+        was seen before is certain (an undo led to it); only what is reported after it can be taken in two ways. `now` returns the document's text."""
         before, together = now(), self.ledger.copy()
 
         def begins_anew(text: Text) -> None:
@@ -162,7 +166,7 @@ class Reviewed:
         were, newest = {hunk.id: hunk.said for hunk in together.hunks}, together.newest_id
 
         def left(ledger: Ledger) -> int:
-            """How many hunks are as they were, or as they were when they went earlier."""
+            """How many hunks are as they were, or as they were when they disappeared earlier."""
             return sum(were.get(h.id, h.said) == h.said for h in ledger.hunks if h.id <= newest)
 
         there = {hunk.id: hunk.said for hunk in self.ledger.hunks}
@@ -174,7 +178,7 @@ class Reviewed:
 
     def _catch_up(self, text: Text) -> None:
         self.is_gone = False
-        if text != self.text:  # editors even out line ends when they open a file
+        if text != self.text:  # editors unify line ends when they open a file
             self.text = self.ledger.takes_line_ends(self.text, text)
         if text == self.text or self._is_before_the_newest_write(text):
             return
@@ -186,8 +190,8 @@ class Reviewed:
         self.text = text
 
     def _is_before_the_newest_write(self, text: Text) -> bool:
-        """Whether the document is as it was before the newest write that is under review (an editor has kept it unsaved, or somebody undid the write):
-        then all of that goes out of review, and only that."""
+        """Whether the document is as it was before the newest write under review (an editor has kept it unsaved, or somebody undid the write). Then
+        exactly that write leaves review."""
         newest = max(writes(self.ledger.hunks), default="")
 
         def whose(author: Author) -> bool:
@@ -204,23 +208,23 @@ class Reviewed:
 
 
 def writes(hunks: Sequence[Hunk]) -> list[str]:
-    """The journal's ids of the writes that the hunks are of."""
+    """The journal's ids of the writes that the hunks come from."""
     return list({version.author.write for hunk in hunks for version in hunk.versions})
 
 
 class Ledgers:
-    """All of them, by document."""
+    """The ledgers of all documents."""
 
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Reviewed] = {}
         self.on_moved: list[Callable[[Reviewed], None]] = []
-        """Called when hunks appeared, disappeared or were reviewed (not when they only moved along)."""
+        """Called when hunks appeared, disappeared or were reviewed, but not when they only moved."""
 
     def __iter__(self) -> Iterator[Reviewed]:
         return iter(list(self._by_uri.values()))
 
     def moved(self, reviewed: Reviewed) -> None:
-        """Hunks of this document appeared, disappeared or were reviewed."""
+        """Call `on_moved`: hunks of this document appeared, disappeared or were reviewed."""
         for told in self.on_moved:
             told(reviewed)
 
@@ -239,12 +243,13 @@ class Ledgers:
         return reviewed
 
     def restore(self, uri: DocumentUri, text: str, hunks: Sequence[Hunk]) -> Reviewed:
-        """Restores a ledger from the journal, with the text it was stored with."""
+        """Restore a ledger from the journal, with the text it was stored with."""
         reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
         return reviewed
 
     def back_at(self, reviewed: Reviewed, mark: Mark, before: Text, now: Text) -> None:
-        """The changes in an open document since it contained `before`, at that mark, were reverted, except those that lead to `now`."""
+        """Revert the ledger of an open document to the mark, when its text was `before`. The changes since then were reverted, except those that
+        lead to `now`."""
         reviewed.ledger.back_at(mark)
         reviewed.ledger.user_led(before, now)
         self.moved(reviewed)
@@ -253,7 +258,7 @@ class Ledgers:
         self._by_uri.pop(uri, None)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> Reviewed | None:
-        """The file was renamed: its review moves with it. None if there was none."""
+        """Move the review of a file that was renamed. None if there was none."""
         reviewed = self._by_uri.pop(old, None)
         if reviewed is not None:
             self.moved(Reviewed(old, Text.of("")))  # nothing is left under the old name

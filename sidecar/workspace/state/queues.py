@@ -1,8 +1,8 @@
 """Tickets: the order in which requests on one document take effect.
 
-A ticket is taken in the very moment a request is received, before anything awaits, so that effects follow arrival even
-though every request is served by a task of its own. A write waits for every earlier write of the document and for its own
-session's earlier reads; a read waits only for its own session's earlier writes. Different documents never wait for each other.
+A request takes its ticket as soon as it is received, before anything awaits, so that effects follow the order of arrival although each request has
+a task of its own. A write waits for every earlier write of the document and for its own session's earlier reads. A read waits only for its own
+session's earlier writes. Different documents never wait for each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import anyio
 Access = Literal["read", "write"]
 
 TURN_SECONDS = 120.0
-"""How long a request waits for earlier ones on its document: one of them may be waiting for the user."""
+"""Seconds that a request waits for earlier ones on its document: one of them may be waiting for the user."""
 
 
 class Ticket:
@@ -39,15 +39,15 @@ class Ticket:
         self.session_id = session_id
         self.path = path
         self.key = key
-        """Of its queue; "" while it is alone."""
+        """The key of its queue; "" while it is the only ticket."""
         self.access: Access = access
         self.moment = moment
-        """When it was taken, in the time of `core.belief`."""
+        """When it was taken, as a moment of `core.belief`."""
         self.asked_in = asked_in
-        """The turn in which the agent asked; None: outside of any, or after the user had stopped it."""
+        """The turn in which the agent asked. None: outside of any turn, or after the user had stopped it."""
 
     async def turn(self, seconds: float = TURN_SECONDS) -> bool:
-        """Waits until everything that must take effect earlier is done. False: it was not, in that time."""
+        """Wait until everything that must take effect earlier is done. False if it was not done within `seconds`."""
         with anyio.move_on_after(seconds):
             while self._queues.blocked(self):
                 self._passed = anyio.Event()
@@ -59,7 +59,7 @@ class Ticket:
             self._passed.set()
 
     def release(self) -> None:
-        """Leaves the queue; a second call does nothing."""
+        """Leave the queue. A second call does nothing."""
         self._queues.leave(self)
 
     def must_wait_for(self, earlier: Ticket) -> bool:
@@ -69,12 +69,12 @@ class Ticket:
 
 
 class Queues:
-    """All tickets that are out, by document key."""
+    """All tickets in use, by document key."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Ticket]] = {}
         self._alone: tuple[Ticket, Callable[[str], str]] | None = None
-        """The only ticket that is out, not in a queue yet: keys are looked up on the disk, and most reads end before they matter."""
+        """The only ticket in use, while it is in no queue yet. Keys are looked up on the disk, and most reads end before the key matters."""
 
     def take(
         self,
@@ -85,7 +85,7 @@ class Queues:
         moment: int = 0,
         asked_in: int | None = None,
     ) -> Ticket:
-        """A ticket for `path`; `key_of` names its document well enough for ordering (aliases of one file share it)."""
+        """Take a ticket for `path`. `key_of` returns a key of its document that is good enough for ordering (aliases of one file share it)."""
         ticket = Ticket(self, session_id, path, "", access, moment, asked_in)
         if self._waiting or self._alone is not None:
             self._line_up()
@@ -98,8 +98,9 @@ class Queues:
     async def places(
         self, paths: Iterable[str], key_of: Callable[[str], str], seconds: float
     ) -> AsyncGenerator[None]:
-        """Within it nobody else writes these files, or finds out who has. Whoever still has the place of one after that time is not waited for."""
-        # whoever waits for a place of its own waits in vain
+        """Hold places for these files: nobody else writes them meanwhile, or attributes changes in them. Earlier tickets are waited for at most
+        `seconds`."""
+        # one ticket for each key: a second one would wait for the first, in vain
         one_each = {key_of(path): path for path in paths}
         tickets = [self.take("", path, key_of, "write") for path in one_each.values()]
         try:
@@ -112,7 +113,7 @@ class Queues:
                 ticket.release()
 
     def hold(self, ticket: Ticket) -> Ticket:
-        """A second ticket in `ticket`'s own place, for what goes on after its request was answered."""
+        """A second ticket in the same place as `ticket`, for work that continues after its request was answered."""
         self._line_up()
         hold = Ticket(self, "", ticket.path, ticket.key, "write", ticket.moment)
         queue = self._waiting[ticket.key]
@@ -141,7 +142,7 @@ class Queues:
             other.wake()
 
     def lengths(self) -> dict[str, int]:
-        """How many tickets are out for each document, for `sidecar.status`."""
+        """The number of tickets in use for each document, for `sidecar.status`."""
         self._line_up()
         return {key: len(queue) for key, queue in self._waiting.items()}
 

@@ -1,4 +1,4 @@
-"""SaveHistory: which of the texts that a document had is on the disk, and whether the user typed since.
+"""SaveHistory: which of a document's texts is on the disk, and whether the user typed since.
 
 A didSave says that some text was saved, not which one (core/past.py). The disk says which.
 """
@@ -20,46 +20,47 @@ from sidecar.core.text import Text
 from sidecar.workspace.state.acts import now as file_time
 
 MAX_BASES = 32
-"""Texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
+"""The most texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
 
 MAX_TIMES = 16_384
-"""Texts of which it is known when they came to be."""
+"""The times of at least this many of the newest texts are known."""
 
 ENCODINGS = (
     *("cp1252", "latin-1", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "koi8-r", "cp1253", "cp1254"),
     *("cp1255", "cp1256", "cp1257", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""Those that editors offer beside Unicode's."""
+"""The encodings that editors offer besides Unicode's."""
 
 Explained = Literal["saved", "typed since", "now"]
 
 
 class SaveHistory:
-    """Of one open document, from its opening on. Texts have the numbers of `Past`."""
+    """The texts of one open document since it was opened, numbered as in `Past`. Times are file times (acts.py)."""
 
     def __init__(self, text: Text) -> None:
         self._past = Past(text)
         self._told: int | None = None
-        """The newest text when a save was told last, whose bytes nobody has found on the disk yet."""
+        """The number of the newest text when a save was last reported. None if its bytes were found on the disk."""
         self._told_first: int | None = None
-        """The same, when the first one was told of those that were since the disk was last found to hold one of the texts."""
+        """The same for the first of the saves that were reported since the disk was last found to hold one of the texts."""
         self.told_at = 0
-        """When that was told, or the last one before it; see acts.py."""
+        """When the last save was reported, found on the disk or not."""
         self._outside = 0
-        """The newest text when the disk was last found to hold none of the texts: that and those before it are not there any more but by a save."""
+        """The number of the newest text when the disk was last found to hold none of the texts. This text and those before it can be on the disk again
+        only through a save."""
         self._users = 0
-        """The newest text that an edit of the user's led to."""
+        """The number of the newest text that an edit by the user led to."""
         self._telling = anyio.Event()
         self.opened_at = file_time()
-        """See acts.py."""
+        """When the document was opened."""
         self._times = array("q")
-        """When the newest of the texts came to be; see acts.py."""
+        """When each of the newest texts came up."""
         self._encoding: str | None = None
-        """The file's, once bytes that are not UTF-8 were found to be one of the texts in it."""
+        """The file's encoding, once bytes that are not UTF-8 were found to be one of the texts in that encoding."""
 
     def decode(self, data: bytes, *, unended: bool) -> str | None:
-        """Bytes that are not UTF-8, as the editor reads them, in the compared form: in the encoding in which they are one of the texts. None
-        when there was never one, as where the editor reads the file with another encoding than it has."""
+        """Decode bytes that are not UTF-8 as the editor does, into the compared form: in the encoding in which they are one of the texts. None if no
+        such encoding was ever found, for example because the editor reads the file in a wrong encoding."""
         known = self._encoding
         for encoding in ENCODINGS if known is None else (known, *ENCODINGS):
             try:
@@ -77,7 +78,7 @@ class SaveHistory:
             return None
 
     def edited(self, document: Rope, edit: Edit) -> None:
-        """`edit` led to what `document` says now."""
+        """Record an edit that led to the current text of `document`."""
         self._past.edited(document, edit)
         self._times.append(file_time())
         if len(self._times) > 2 * MAX_TIMES:
@@ -85,16 +86,16 @@ class SaveHistory:
 
     @property
     def newest(self) -> int:
-        """The number of what the document says now."""
+        """The number of the document's current text."""
         return self._past.newest
 
     @property
     def edited_at(self) -> int:
-        """When it was edited last, or opened."""
+        """When the document was last edited, or opened."""
         return self._times[-1] if self._times else self.opened_at
 
     def said_at(self, text: str) -> int | None:
-        """When the document began to say `text` (compared form), at the earliest; None if it did not since it was last known to be saved."""
+        """The earliest time at which the document got `text` (compared form). None if it has not had it since its last known save."""
         number = self._past.find(text)
         if number is None:
             return None
@@ -102,32 +103,32 @@ class SaveHistory:
         return self._times[place] if place >= 0 else self.opened_at
 
     def number(self, text: str) -> int | None:
-        """Of the oldest of the texts that is `text` (compared form), as far as they are not forgotten."""
+        """The number of the oldest text that equals `text` (compared form), except forgotten ones."""
         return self._past.find(text)
 
     def text(self, number: int) -> Text | None:
-        """The text with that number; None: it is forgotten."""
+        """The text with this number; None if it is forgotten."""
         return next(iter(self._past.texts(number, number)), None)
 
     def before_newest(self) -> Text | None:
-        """The text that the newest edit changed; None: it is forgotten."""
+        """The text that the newest edit changed; None if it is forgotten."""
         return self._past.before_newest()
 
     def users_edit(self) -> None:
-        """The newest edit, or one before it, was the user's."""
+        """Record that the newest edit, or one before it, was the user's."""
         self._users = self._past.newest
 
     def had(self, text: str, *, unended: bool = False) -> bool:
-        """Whether the document said `text` (raw), now or at some time since it was last known to be saved. `unended` as in `Past.find`."""
+        """Whether the document has `text` (raw), or had it at some time since its last known save. `unended` as in `Past.find`."""
         return self._past.find(normal(text), unended=unended) is not None
 
     def is_after_save(self, text: str) -> bool:
-        """Whether the document came to say `text` (compared form) after the save that was told last, of which nobody has seen the bytes."""
+        """Whether the document got `text` (compared form) after the last reported save, whose bytes nobody has seen."""
         number = self._past.find(text)
         return number is not None and self._told is not None and number > self._told
 
     def told(self) -> None:
-        """A didSave was received."""
+        """Record a didSave."""
         self._told = self._past.newest
         self.told_at = file_time()
         self._told_first = self._told if self._told_first is None else self._told_first
@@ -136,21 +137,22 @@ class SaveHistory:
 
     @property
     def is_told(self) -> bool:
-        """A save was told, and nobody has found its bytes on the disk yet."""
+        """Whether a save was reported whose bytes nobody has found on the disk yet."""
         return self._told is not None
 
     def told_text(self) -> Text | None:
-        """What the document said when such a save was told last; None: there is none, or the text is forgotten."""
+        """The document's text when such a save was last reported. None if there is none, or the text is forgotten."""
         return None if self._told is None else self.text(self._told)
 
     def untold(self) -> None:
-        """No save that was told since the disk was last read was carried out."""
+        """Record that no save reported since the disk was last read was made."""
         self._told = self._told_first = None
 
     def explains(self, disk: str, *, unended: bool) -> tuple[int, Explained] | None:
-        """The number of the text that the disk's `disk` (compared form) is. "saved": it is a save that was told. "now", "typed since": the
-        document says it, or said it before it was edited, and no save was told: one is on its way, or the editor has taken it from there.
-        `unended` as in `Past.find`."""
+        """The number of the text that equals the disk's text, `disk` (compared form), and how that is explained. None if no text does.
+
+        "saved": it is a save that was reported. "now": the document has this text. "typed since": the document had it before it was edited. In the last
+        two cases no save was reported: one is on its way, or the editor took the text over from the disk. `unended` as in `Past.find`."""
         number = self._past.find(disk, unended=unended)
         if number is None:
             return None
@@ -163,15 +165,17 @@ class SaveHistory:
         return number, "now" if number == self._past.newest else "typed since"
 
     async def until_told(self, seconds: float) -> bool:
-        """Whether a save is told within that time."""
+        """Wait for a save to be reported, at most `seconds`. Returns whether one was."""
         with anyio.move_on_after(seconds):
             await self._telling.wait()
             return True
         return False
 
     def is_on_disk(self, number: int, *, by_editor: bool) -> tuple[bool, bool]:
-        """The text with that number is on the disk. Whether the document was edited since, and whether by the user. `by_editor`: that was a save; else one
-        of it, or of what came after it, was told only since the disk was read, and nobody has seen its bytes."""
+        """Record that the text with this number is on the disk. Returns whether the document was edited since, and whether by the user.
+
+        `by_editor`: a save put it there. Otherwise, a reported save of this or a later text stays open: it was reported only after the disk was read,
+        and nobody has seen its bytes."""
         self._past.saved(number)
         if by_editor or self._told is None or self._told < number:
             self._told = self._told_first = None
@@ -180,51 +184,51 @@ class SaveHistory:
         return number != self._past.newest, number < self._users
 
     def base(self, disk: str, known: str | None) -> str | None:
-        """What a change from outside, which led to `disk`, was made of; all in the compared form. `known`: what the disk was last found to
-        say. A save was told since and nobody saw its bytes: of the texts that it may have saved, that is the closest one."""
+        """The base of a change from outside that led to `disk`; all texts in the compared form. `known`: the text last found on the disk. If a save was
+        reported since and nobody saw its bytes, the base is the closest of `known` and the texts that it may have saved."""
         base = self.base_now(disk, known)
         self._told, self._outside = None, self._past.newest
         return base
 
     def base_now(self, disk: str, known: str | None) -> str | None:
-        """The same, as long as it is not known that the disk says `disk`."""
+        """Like `base`, while it is not known yet that the disk has `disk`."""
         if self._told is None or known is None:
             return known
         return _closest([*self._saveable(self._told), known], disk)
 
     def put_there(self) -> None:
-        """Somebody else wrote the file, or removed it: what it says is none of the document's saves, though the document may have said that."""
+        """Record that somebody else wrote or removed the file: its text is none of the document's saves, even if the document had it."""
         self._outside = self._past.newest
 
     def unseen_save(self, disk: str) -> str | None:
-        """A text that was saved (compared form) before the disk came to say `disk`, which the document says, too; None: no save was told of
-        which nobody saw the bytes."""
+        """The text (compared form) that was saved before the disk got `disk`, which is also the document's text. None if no save was reported whose
+        bytes nobody saw."""
         told, self._told = self._told, None
         texts = [] if told is None else self._saveable(told)
         return _closest(texts, disk) if texts else None
 
     def saved_before(self, disk: str) -> str | None:
-        """What somebody wrote `disk` over, which the document said then, too: the text before, closest to it, that the user may have saved; both in
-        the compared form. None: no save was told before the document said that."""
+        """The saved text over which somebody wrote `disk`, a text that the document has had too: of the earlier texts that the user may have saved, the
+        one closest to `disk`. Both in the compared form. None if no save was reported before the document had `disk`."""
         number, first = self._past.find(disk), self._told_first
         is_over = number is not None and first is not None and first < number
         texts = self._saveable(number - 1) if number is not None and is_over else []
         return _closest(texts, disk) if texts else None
 
     def saved_at(self, over: int) -> int:
-        """When the save that was told last was made, at the latest, over which somebody wrote the file at the time `over` (acts.py)."""
+        """The latest time at which the last reported save can have been made, if somebody wrote the file over it at the time `over`."""
         return min(self.told_at, over - 1)
 
     def _saveable(self, told: int) -> list[str]:
-        """What a save may have saved that was told after the text with that number, the oldest first."""
+        """The texts that a save may have saved if it was reported when `told` was the newest text; oldest first."""
         return [normal(str(text)) for text in self._past.texts(told - MAX_BASES + 1, told)]
 
 
 def _closest(texts: Iterable[str], disk: str) -> str:
-    """Of several the first: what the user typed after the oldest one stays, or is in conflict with what is on the disk."""
+    """The text closest to `disk`; of several, the first. What the user typed after the oldest one stays, or conflicts with the disk."""
     return min(texts, key=lambda text: _difference(text, disk))
 
 
 def _difference(old: str, new: str) -> int:
-    """In characters that went or came."""
+    """The number of characters removed and inserted."""
     return sum(edit.end - edit.start + len(edit.new) for edit in diff(old, new).edits)

@@ -1,4 +1,4 @@
-"""Sessions: the agents' conversations as the workspace knows them: roots, turn, what they did that we did not serve."""
+"""Sessions: the agents' conversations as the workspace knows them: roots, turn, and tools that bypass the sidecar."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sidecar.workspace.ports.ports import AgentFailed, OpenedSession, SessionReq
 from sidecar.workspace.state.allowed_commands import AllowedCommands
 
 _SERVED_KINDS = frozenset({"think", "switch_mode"})
-"""Tool calls of these kinds tell nothing about what the agent may have read behind us."""
+"""Tool calls of these kinds say nothing about what the agent may have read without us."""
 _TITLE = 200
-"""Characters of a tool call's title that are kept."""
+"""The number of characters of a tool call's title that are kept."""
 _CALLS = 4096
-"""Tool calls under way in one turn; with more of them the oldest are forgotten."""
+"""The most tool calls under way in one turn; beyond it, the oldest are forgotten."""
 
 _MAX_ENDED = 16
-"""Tool calls that ended whose time is kept: an agent does not remember for long."""
+"""The number of ended tool calls whose times are kept: an agent does not remember for long."""
 
 
 @dataclass(slots=True)
@@ -33,62 +33,64 @@ class Session:
     cwd: str
     roots: Roots
     request: SessionRequest
-    """What it is opened with."""
+    """The request that opens the session."""
     opened: OpenedSession | None = None
     guest: bool = False
-    """Its agent was started by somebody else (guests.py)."""
+    """Somebody else started its agent (guests.py)."""
     recorded: bool = False
-    """Loaded, and the sidecar has a record of what was said in it."""
+    """Loaded, and the sidecar has a record of the conversation."""
     loading: bool = False
-    """Its agent is telling its history."""
+    """Its agent is sending the conversation's history."""
     replayed: bool = False
-    """That is shown."""
+    """The history that the agent sends while loading is shown."""
     history: bool = False
-    """Loaded, without a prompt since: nothing that its agent tells is happening now."""
+    """Loaded, without a prompt since: nothing that its agent reports is happening now."""
     turn: int = 0
     running: bool = False
     """A turn has begun and has not ended."""
     acting: bool = False
-    """The agent has the prompt of the running turn, has not ended it, and the user has not stopped it. Only then it may ask for anything
+    """The agent has the prompt of the running turn, has not ended it, and the user has not stopped it. Only then may it ask for anything
     to be done."""
     _may_begin: int | None = None
     """The turn whose requests may still begin, until the user stops it or all of its work has ended."""
     alive: bool = True
     tool_calls: dict[str, str] = field(default_factory=dict[str, str])
-    """Tool calls under way in this turn, by id, with their title."""
+    """The tool calls under way in this turn: their titles, by id."""
     _told: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-    """Of what kind they are, and when that was told."""
+    """Their kinds, and when each kind was reported."""
     moment: Callable[[], int] = lambda: 0
-    """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
+    """The moments of `core.belief`, which tell what came first: a text that we gave, or a tool call."""
     _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-    """Tool calls under way that may be reading files behind us, by id, with their kind and when they were told."""
+    """The tool calls under way that may be reading files without us, by id, with their kind and the moment when they were reported."""
     _ended: list[tuple[int, int, DocumentUri | None]] = field(
         default_factory=list[tuple[int, int, DocumentUri | None]]
     )
-    """When the last of such tool calls began and ended, and the document that they read through us, and so not behind us."""
+    """For the last such tool calls that ended: when they began and ended, and the document that they read through us, and so not without
+    us."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
-    """Command lines the user allowed for the rest of this session: (canonical folder, *argv)."""
+    """The command lines that the user allowed for the rest of this session: (canonical folder, *argv)."""
     allowed: AllowedCommands = field(default_factory=AllowedCommands)
-    """Commands the user allowed when the agent asked about them itself."""
+    """The commands that the user allowed when the agent itself asked about them."""
     questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
     told: set[DocumentUri] = field(default_factory=set[DocumentUri])
-    """Documents about whose conflicts the user was told in this turn."""
+    """The documents about whose conflicts the user was told in this turn."""
     unsaved: set[DocumentUri] = field(default_factory=set[DocumentUri])
-    """Documents whose save failed after a write of this session."""
+    """The documents whose save failed after a write of this session."""
     went_along: set[DocumentUri] = field(default_factory=set[DocumentUri])
-    """Documents for which the user was told that their unsaved text is sent along with prompts."""
+    """The documents for which the user was told that their unsaved text is sent with prompts."""
     saved_for: set[DocumentUri] = field(default_factory=set[DocumentUri])
-    """Documents for which the user was told that they were saved so that this agent sees them."""
+    """The documents for which the user was told that they were saved so that this agent sees them."""
     afterwards: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
-    """Of documents that say something else than this session last knew: the hash of the text of which it was told that."""
+    """For documents that have another text than this session last knew: the hash of the text about which the session was told."""
     left: dict[DocumentUri, tuple[int, str]] = field(default_factory=dict[DocumentUri, tuple[int, str]])
-    """What files said (compared form) at the end of the last turn in which its own tools changed them on the disk, and the moment of that."""
+    """For files that its own tools changed on the disk: the moment when the last such turn ended, and the file's text (compared form)
+    then."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
-    """Documents changed in this turn, with lines added and removed."""
+    """The documents changed in this turn, with the numbers of lines added and removed."""
     changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
-    """The first line (from 0) of the last change in each file, until somebody was told about it."""
+    """The first line (from 0) of the last change in each file, until it is reported."""
 
     def begin_turn(self) -> int:
         self.alive = True  # an agent that died is started again by its next prompt
@@ -104,7 +106,7 @@ class Session:
         return self.turn
 
     def begin_guest_turn(self) -> None:
-        """As `begin_turn`, where no prompt begins it. It does not count as running, since nobody tells when it ends."""
+        """Like `begin_turn`, for a turn that no prompt begins. It does not count as running, because nobody reports its end."""
         self.turn += 1
         self.touched.clear()
         self.changed_at.clear()
@@ -117,7 +119,7 @@ class Session:
         self._may_begin = self.turn
 
     def answered(self) -> None:
-        """The agent has ended the turn. What it requested before is completed, and nothing else is done."""
+        """The agent has ended the turn. Its earlier requests are completed; nothing else is done."""
         self.acting = False
 
     def stop(self) -> None:
@@ -131,7 +133,7 @@ class Session:
 
     @property
     def may_ask(self) -> bool:
-        """Whether the user may be asked about what the agent wants: while a turn runs that nobody has stopped."""
+        """Whether the user may be asked about what the agent wants: only while a turn runs that nobody has stopped."""
         return self.alive and self._may_begin is not None
 
     def end_turn(self) -> None:
@@ -147,12 +149,12 @@ class Session:
             self._no_longer_behind(call)
 
     def withdraw_questions(self) -> None:
-        """Every open question is taken back; a late "yes" then has nothing to act upon."""
+        """Take back every open question. A late "yes" then has no effect."""
         for scope in list(self.questions):
             scope.cancel()
 
     def observe(self, update: Json) -> None:
-        """Notes what an ACP session update says about tools that are not ours."""
+        """Note what an ACP session update says about tools that are not ours."""
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             return
         call = update.get("toolCallId")
@@ -178,7 +180,7 @@ class Session:
                 self._no_longer_behind(forgotten)
 
     def kind_of(self, call: str) -> str:
-        """Of a tool call under way, as far as it was told."""
+        """The kind of a tool call under way; "" if it was not reported."""
         return self._told.get(call, ("", 0))[0]
 
     def reads_behind(self, call: str) -> bool:
@@ -186,7 +188,7 @@ class Session:
         return call in self._behind
 
     def command_started(self, terminal_id: str) -> None:
-        """A command of this agent's runs in a terminal of ours from now on."""
+        """A command of this agent starts in a terminal of ours."""
         self._behind[terminal_id] = "execute", self.moment()
 
     def command_ended(self, terminal_id: str) -> None:
@@ -198,12 +200,12 @@ class Session:
             self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self.moment(), served)]
 
     def current_tool_call(self) -> str | None:
-        """The tool call that was announced last and has not ended: most likely what a request belongs to."""
+        """The tool call that was announced last and has not ended. A request most likely belongs to it."""
         return next(reversed(self.tool_calls), None)
 
     def reads_by_program(self, received: int) -> bool:
-        """Whether a read received at that moment is for the agent's program only, which looks at a file before it writes it: in a tool
-        call that edits, or, from one known to do so, in none."""
+        """Whether a read received at the moment `received` is only for the agent's program, which looks at a file before it writes it.
+        That is so in a tool call that edits, and outside of any tool call for an agent that is known to do this."""
         for call in reversed(self.tool_calls):
             kind, told = self._told[call]
             if told < received:
@@ -211,8 +213,8 @@ class Session:
         return self.opened is not None and self.opened.rereads
 
     def served(self, uri: DocumentUri, received: int) -> None:
-        """A request of this agent for a text, received at that moment, was answered by us: the tool call under way was that, unless
-        it is a shell's or came later."""
+        """A request of this agent for a text, received at the moment `received`, was answered by us. So the tool call under way was that
+        request, unless it is a shell's or came later."""
         self.came_to_us(received)
         call = self.current_tool_call()
         kind, told = self._behind.get(call or "", ("execute", 0))
@@ -220,7 +222,7 @@ class Session:
             self._no_longer_behind(call, uri)
 
     def came_to_us(self, received: int) -> None:
-        """A request of this agent, received at that moment, came to us: that is what the edit under way is. An edit that asks
+        """A request of this agent, received at the moment `received`, came to us. So the edit under way is that request. An edit that asks
         us for nothing writes the disk itself, and its agent knows what it put there."""
         call = self.current_tool_call()
         kind, told = self._behind.get(call or "", ("", 0))
@@ -228,24 +230,24 @@ class Session:
             del self._behind[call]
 
     def behind_since(self, uri: DocumentUri, since: int, moment: int) -> int:
-        """When the first of what may have read or written files behind us after `since` began; `since` when that was later. As it looked
-        at `moment`."""
+        """When the first tool that may have read or written files without us after `since` began; `since` if that was later. As known at
+        `moment`."""
         began = [told for _, told in self._behind.values()]
         return min([since, *began, *(told for told, _ in self._over(uri, since, moment))])
 
     def behind_again(self, uri: DocumentUri, since: int, moment: int) -> int | None:
-        """When the first of what may have read files behind us began after `since`; None: nothing did. As it looked at `moment`."""
+        """When the first tool that may have read files without us began after `since`; None if none did. As known at `moment`."""
         began = [told for _, told in self._behind.values()]
         began += [told for told, _ in self._over(uri, since, moment)]
         return min((told for told in began if told > since), default=None)
 
     def may_have_read_behind(self, uri: DocumentUri, since: int, moment: int) -> bool:
-        """Whether the agent may have read this file in another way than through us after `since`, as it looked at `moment`."""
+        """Whether the agent may have read this file other than through us after `since`, as known at `moment`."""
         return bool(self._behind or self._over(uri, since, moment))
 
     def _over(self, uri: DocumentUri, since: int, moment: int) -> list[tuple[int, int]]:
-        """Tool calls that ended after `since`, but for those that had turned out to be a read through us by `moment`: what was sent before
-        that may come from a tool all the same."""
+        """The tool calls that ended after `since`, except those known by `moment` to be a read of this document through us. A write sent
+        before that may still come from such a tool."""
         return [
             (told, ended)
             for told, ended, served in self._ended
@@ -273,7 +275,7 @@ class Sessions:
         return self._by_id.get(session_id)
 
     def named(self, session_id: str) -> Session:
-        """Also a guest's. Raises AgentFailed with words for a person."""
+        """The session with this id, including a guest's. Raises AgentFailed with a message for the user."""
         session = self.get(session_id)
         if session is None:
             raise AgentFailed(
@@ -282,7 +284,8 @@ class Sessions:
         return session
 
     def own(self, session_id: str) -> Session:
-        """One that was begun here: a guest's takes no prompts and no choices. Raises AgentFailed with words for a person."""
+        """The session with this id if it was begun here: a guest's takes no prompts and no choices. Raises AgentFailed with a message for
+        the user."""
         session = self.named(session_id)
         if session.guest:
             raise AgentFailed(
@@ -291,14 +294,14 @@ class Sessions:
         return session
 
     def newest(self, agent: str | None = None) -> Session | None:
-        """The session used last by that agent, or by any; never a guest's, which takes no prompts."""
+        """The session of that agent, or of any, that was used last; never a guest's, which takes no prompts."""
         for session in reversed(self._by_id.values()):
             if session.alive and not session.guest and (agent is None or session.agent == agent):
                 return session
         return None
 
     def used(self, session: Session) -> None:
-        """Moves a session to the newest place."""
+        """Move a session to the newest place."""
         self._by_id[session.id] = self._by_id.pop(session.id)
 
     def remove(self, session_id: str) -> Session | None:

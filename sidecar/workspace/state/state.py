@@ -41,11 +41,11 @@ class State:
     """Called for every opened document, with its text and the changes that arrived before the opening."""
 
     made_folders: set[str] = field(default_factory=set[str])
-    """Folders that were made for agents' files (canonical paths). One that is empty without them goes with them."""
+    """Folders that were made for agents' files (canonical paths). A folder that is empty without these files is removed with them."""
     gapped: Callable[[Document], None] = lambda document: None
     """Called for every document with changes that wait for an earlier one."""
     edited: Callable[[Tracked, bool], None] = lambda tracked, was_clean: None
-    """Called for every edit of a document; with whether it was clean before it."""
+    """Called for every edit of a document, with whether the document was clean before it."""
 
     opaque: Opaque = field(init=False)
     saved_as: SavedAs = field(init=False)
@@ -57,14 +57,14 @@ class State:
         self.overlay.like = self._like
 
     def _like(self, uri: DocumentUri) -> Text | None:
-        """What a document that is opened probably says: what its file said last, with what is under review in it."""
+        """The text that a document probably has when it is opened: the file's last known text, including the work under review."""
         reviewed, newest = self.ledgers.get(uri), self.documents.disk.newest(uri)
         if reviewed is not None:
             return reviewed.text
         return None if newest is None else newest.text
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
-        """Applies one change from the editor. Returns the document to check on disk, and an oddity to log."""
+        """Apply one change from the editor. Returns the document to check on the disk, and an oddity to log."""
         uri = modification.uri
         if modification.action is Action.SAVE:
             modification = self._of_its_own_text(modification)
@@ -95,7 +95,7 @@ class State:
                         self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
-                # Changed before it was opened (Helix): known to be open, its text is not.
+                # Changed before it was opened (Helix): it is known to be open, but its text is not known.
                 self._opened(applied.document)
                 return None, applied.note
             case Action.CHANGE if applied.document is not None and applied.document.early:
@@ -105,7 +105,7 @@ class State:
                 return None, applied.note
 
     def _in_one(self, modification: Modification) -> AbstractContextManager[None]:
-        """For the review, several changes that come together are one step."""
+        """Make several changes that arrive together one step for the review."""
         tracked, reviewed = self.documents.get(modification.uri), self.ledgers.get(modification.uri)
         if tracked is None or tracked.flight is not None or len(modification.changes) < 2:
             return nullcontext()
@@ -114,18 +114,18 @@ class State:
         return reviewed.in_one(tracked.document.snapshot)
 
     def _of_its_own_text(self, save: Modification) -> Modification:
-        """Without its text if the document had that since its last known save: then the mirror is right, and the text only
-        says which one was saved. Helix tells it late, with keys typed since; the disk is looked at, as for every save.
+        """The save without its text, if the document has had that text since its last known save. Then the mirror is right, and the text only says which
+        version was saved. Helix reports it late, with keys typed since. The disk is looked at, as for every save.
         """
         tracked = self.documents.get(save.uri)
         if tracked is None or save.text is None or tracked.document.desynchronised is not None:
             return save
-        if tracked.says(normal(save.text)):  # nearly always
+        if tracked.says(normal(save.text)):  # the usual case
             return save
         return save._replace(text=None) if tracked.history.had(save.text) else save
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
-        """A file or a folder was renamed: what is known about the old names moves to the new ones."""
+        """Move what is known about the old names to the new ones, after a file or folder was renamed."""
         known = self.beliefs.known() | {reviewed.uri for reviewed in self.ledgers}
         for uri in known:
             if uri != old and not uri.startswith(old.rstrip("/") + "/"):
@@ -144,8 +144,8 @@ class State:
                 self.ledgers.moved(reviewed)
 
     def back_under(self, old: DocumentUri, new: DocumentUri, text: str) -> None:
-        """A file that was renamed from `old` to `new`, and said `text` (raw) then, is about to be made anew under its old name: what was under
-        review in it then is so under both names, each for itself. As long as there is no file, nothing is listed."""
+        """Prepare for a renamed file to be created anew under its old name: what was under review in it when it was renamed from `old` to `new`, with
+        `text` (raw), is then under review under both names, independently. While there is no file, nothing is listed."""
         reviewed, tracked = self.ledgers.get(new), self.documents.get(new)
         if reviewed is None or not reviewed.ledger.hunks or self.ledgers.get(old) is not None:
             return
@@ -158,8 +158,8 @@ class State:
     def candidates(
         self, session: Session, uri: DocumentUri, moment: int, like: AnyText | None = None
     ) -> tuple[Candidate, ...]:
-        """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
-        held then and before, when it may have read that behind us. `like`: what the document says, in the compared form."""
+        """The texts that a write received at `moment` may be based on: what the session believed then and, if it may have read the disk without us,
+        what the disk held then and before. `like`: the document's text, in the compared form."""
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: Sequence[AnyText] = ()
         if since is None or session.may_have_read_behind(uri, since, moment):
@@ -171,8 +171,8 @@ class State:
         return self.beliefs.candidates(session.id, uri, texts, moment, like=like)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: AnyText, moment: int) -> bool:
-        """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
-        document, and the two were brought together: agents that write there themselves send the same through us."""
+        """Whether the document already equals `wanted` because this very text was put on the disk since the session last saw the document, and was
+        then merged into it. Agents that write the disk themselves send the same text through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
         since = session.behind_since(tracked.document.uri, since, moment)
         was_put = self.documents.disk.was_put_after(tracked.document.uri, wanted, since)
@@ -192,7 +192,7 @@ class State:
             if reviewed is not None:
                 if not reviewed.live:
                     tracked.review_when_opened = reviewed.ledger.now(str(reviewed.text))
-                # What came while an edit of ours is on its way is told to the ledger when that is settled.
+                # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
                 now = text if tracked.flight is None else tracked.settled_text()
                 is_known = self.documents.disk.was_taken_back(document.uri, reviewed.text, now)
                 reviewed.opened(now, is_known=is_known)
@@ -203,7 +203,7 @@ class State:
         return tracked
 
     def _may_be_written(self, tracked: Tracked) -> bool:
-        """Whether its file is another one than when it was last seen. Neovim tells of a save to which the user said no, too."""
+        """Whether the file has changed since it was last seen. Neovim also reports a save that the user declined."""
         path = to_path(tracked.document.uri)
         return path is None or tracked.stat is None or self.storage.stat(path) != tracked.stat
 
@@ -215,7 +215,7 @@ class State:
                 self.documents.disk.closed_with(uri, tracked.text(), tracked.history.edited_at)
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
-            # What came while an edit of ours is on its way is told to the ledger when that is settled.
+            # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
             reviewed.closed(tracked.settled_text())
             file = None if tracked.history.is_told else tracked.hunks_then.file
             if file is not None and tracked.flight is None and not tracked.is_clean():
@@ -227,14 +227,14 @@ class State:
             self._thrown_away(uri)
 
     def is_reviewed(self, tracked: Tracked) -> bool:
-        """Whether nothing is under review in a document that was just closed. Where the editor had taken something from the disk that nobody has looked
-        at yet, what was under review before is still needed."""
+        """Whether nothing is under review in a document that was just closed. If the editor had taken something from the disk that nobody has looked
+        at yet, the earlier review is still needed, and this is False."""
         reviewed = self.ledgers.get(tracked.document.uri)
         return reviewed is not None and not reviewed.ledger.hunks and tracked.is_clean()
 
     def forget_review(self, uri: DocumentUri) -> int:
-        """Of a document that was closed a while ago, if still nothing of it is under review; no undo can bring anything back. Returns the code points of
-        the text that is let go with that."""
+        """Forget the review of a document that was closed a while ago, if still nothing in it is under review; after that, no undo brings hunks back.
+        Returns the number of code points of the text that is released."""
         reviewed = self.ledgers.get(uri)
         if reviewed is None or reviewed.live or reviewed.ledger.hunks:
             return 0
@@ -242,7 +242,7 @@ class State:
         return len(reviewed.text)
 
     def _thrown_away(self, uri: DocumentUri) -> None:
-        """A document without a file is gone when it is closed, and the editor gives its name to another one."""
+        """Forget a document without a file that was closed: it is gone, and the editor gives its name to another one."""
         self.beliefs.forget(uri)
         for session in self.sessions:
             session.went_along.discard(uri)
@@ -274,6 +274,6 @@ class State:
         has_moved = reviewed.user_edit(edit, length, after, before)
         file = tracked.hunks_then.file
         if file is not None and len(file.text) == length and file.text == after():
-            has_moved |= reviewed.goes_to(file.hunks)  # what is not saved was thrown away, or undone
+            has_moved |= reviewed.goes_to(file.hunks)  # the unsaved work was thrown away, or undone
         if has_moved:
             self.ledgers.moved(reviewed)

@@ -20,39 +20,39 @@ from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Access
 
 SMALL_BYTES = 256 * 1024
-"""Files up to this size are read at once: a thread's round trip costs more."""
+"""Files up to this size are read without a thread, whose round trip would cost more."""
 _AT_ONCE = 4
-"""How many large files are read at the same time: each is in memory several times until it is a text."""
+"""The most large files read at the same time: each is in memory several times until it is a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnDisk:
-    """A file's state and text, in the compared form; `text` is None when it cannot be decoded."""
+    """A file's state and text, in the compared form. `text` is None if it cannot be decoded."""
 
     stat: Stat
     text: str | None
     data: bytes | None = None
-    """The file's bytes when they have no mark and are not UTF-8: only an editor may know their encoding."""
+    """The file's bytes if they have no byte order mark and are not UTF-8: only an editor may know their encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What is to be put into a file."""
+    """A file and the bytes to put into it."""
 
     file: Resolved
-    """As it was found; may be closed."""
+    """The file as it was found; may be closed."""
     data: bytes | None
     """None: the file is removed."""
     is_wanted: Callable[[], bool]
-    """Asked in a thread, immediately before it is done."""
+    """Called in a thread, immediately before the bytes are put there."""
 
 
 Saved = Stat | Refusal | Literal["removed", "unwanted"]
-"""What became of a `Put`."""
+"""The outcome of a `Put`."""
 
 
 class Storage:
-    """Stateless but for its limit."""
+    """Stateless except for its limits."""
 
     def __init__(self, max_file_bytes: int) -> None:
         self._max_file_bytes = max_file_bytes
@@ -71,7 +71,7 @@ class Storage:
         return disk.resolve(roots, path, access=access)
 
     def folder(self, roots: Roots, path: str) -> str | Refusal:
-        """The canonical path of a folder in the session's."""
+        """The canonical path of a folder beneath the session's folders."""
         return disk.folder(roots, path)
 
     def identity(self, path: str) -> tuple[int, int] | None:
@@ -108,54 +108,54 @@ class Storage:
         return await anyio.to_thread.run_sync(file.read_bytes, self._max_file_bytes, limiter=self._few)
 
     async def decode(self, data: bytes, file: Resolved) -> Decoded | Refusal:
-        """The text of these bytes, which were read from the file."""
+        """The text of `data`, which was read from the file."""
         return await aside(len(data), lambda: disk.decode(data, file.requested))
 
     def read_now(self, file: Resolved) -> Decoded | Refusal:
-        """As `read`, without waiting: for texts that may be gone in a moment."""
+        """Like `read`, without waiting: for texts that may be gone in a moment."""
         return self._read(file)
 
     async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
-        """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
+        """Lines of a file that is too large to be read whole. The slice itself has the same limit."""
         return await anyio.to_thread.run_sync(
             functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes),
             limiter=self._few_slices,  # slices of huge files must leave threads for saves
         )
 
     async def peek(self, path: str) -> OnDisk | None:
-        """The text of a file that the editor has open, for comparing only; None when there is no such file."""
+        """The text of a file that the editor has open, for comparing only. None if there is no such file."""
         return await anyio.to_thread.run_sync(self._peek, path)
 
     def peek_now(self, path: str) -> OnDisk | None:
-        """As `peek`, without waiting: for a text that may be gone in a moment."""
+        """Like `peek`, without waiting: for a text that may be gone in a moment."""
         return self._peek(path)
 
     async def create(self, file: Missing, data: Encoded) -> Stat | Refusal:
-        """Makes the file with these bytes, and the folders above it."""
+        """Create the file with these bytes, and the folders above it."""
         return await anyio.to_thread.run_sync(disk.create, file, data)
 
     async def save(self, file: Resolved, data: Encoded) -> Stat | Refusal:
-        """Replaces the file's bytes unless they changed since it was read."""
+        """Replace the file's bytes, unless they changed since it was read."""
         return await anyio.to_thread.run_sync(disk.save, file, data, file.stat)
 
     async def remove(self, file: Resolved) -> Refusal | None:
-        """Removes the file unless it changed since it was read; None when it is gone."""
+        """Remove the file, unless it changed since it was read. None when it is gone."""
         return await anyio.to_thread.run_sync(disk.remove, file, file.stat)
 
     async def put(self, path: str, expected: Stat, data: bytes | None) -> Stat | Refusal | None:
-        """Replaces the bytes of the file with this name, or removes it (None), unless it changed since it was in that state. All of it is
-        done in a thread."""
+        """Replace the bytes of the file at this path, or remove it (None), unless it changed since it had the state `expected`. Runs in a thread."""
         return await anyio.to_thread.run_sync(_put, path, expected, data)
 
     async def put_some(self, puts: Sequence[Put], syncs: FolderSyncs) -> list[Saved]:
-        """As `put`, for files that were resolved: one after the other, in one thread. Their names outlast a crash only after `sync`."""
+        """Like `put`, for resolved files: one after the other, in one thread. Their names survive a crash only after `sync`."""
         return await anyio.to_thread.run_sync(lambda: [_put_one(put, syncs) for put in puts])
 
     async def restore(
         self, folder: str, path: str, expected: FileState | None, wanted: FileState | None, syncs: FolderSyncs
     ) -> Stat | Refusal | None:
-        """Makes the canonical `path` beneath `folder` what it was, `wanted`, unless something else than `expected` is there. Where it is nothing, the
-        folders that are empty without it go. → the stat of a file, before anybody has done more to it. Its name outlasts a crash only after `sync`."""
+        """Restore the canonical `path` beneath `folder` to `wanted`, unless something other than `expected` is there. If `wanted` is None, the
+        folders left empty are removed too. Returns the stat of a restored file, taken before anybody changes it again. Its name survives a crash
+        only after `sync`."""
 
         def put() -> Stat | Refusal | None:
             refused = disk.restore(folder, path, expected, wanted, prune=wanted is None, sync=syncs.later)
@@ -172,14 +172,14 @@ class Storage:
         return disk.check_writable(file, size)
 
     async def encoded(self, text: AnyText, like: Decoded | None, requested: str) -> Encoded | Refusal:
-        """As `encode`, in pieces: for large texts that are written."""
+        """Like `encode`, in pieces: for large texts that are written."""
         if like is None:
             return await aside(len(text), lambda: Encoded.of(text, requested=requested))
         encoding, bom = like.encoding, like.bom
         return await aside(len(text), lambda: Encoded.of(text, encoding, bom, requested))
 
     def encode(self, text: str, like: Decoded | None, requested: str) -> bytes | Refusal:
-        """The bytes of `text`, in the encoding and with the mark that the file has."""
+        """The bytes of `text`, in the file's encoding and with its byte order mark."""
         if like is None:
             return disk.encode(text, requested=requested)
         return disk.encode(text, like.encoding, like.bom, requested)

@@ -17,7 +17,7 @@ from sidecar.workspace.state.sessions import Session, Sessions
 log = logging.getLogger(__name__)
 
 Outcome = dict[str, object]
-"""`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` in words when the turn failed."""
+"""`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` as a message if the turn failed."""
 
 FAILED = "failed"
 """The stop reason of a turn that ended without one: the agent died, or answered with an error."""
@@ -36,11 +36,11 @@ class Turns:
         self._progress: dict[str, Progress] = {}
         self._done: dict[str, anyio.Event] = {}
         self._preparing: dict[str, anyio.CancelScope] = {}
-        """Of turns whose prompt the agent does not have yet: it cannot be asked to stop, so they are stopped here."""
+        """The turns whose prompt the agent does not have yet. The agent cannot be asked to stop them, so they are stopped here."""
         self.asked: list[Callable[[Session], None]] = []
         """Called when an agent is given a turn's prompt."""
         self.finishing: list[Callable[[Session], Awaitable[None]]] = []
-        """Awaited once the agent has ended a turn, or failed, as its last part."""
+        """Awaited as the last part of a turn, once the agent has ended it or failed."""
         self.ended: list[Callable[[Session, Outcome], None]] = []
         """Called at the end of each turn, before its outcome is published."""
 
@@ -50,8 +50,8 @@ class Turns:
         before: Callable[[], Awaitable[Sequence[Json]]],
         work: Callable[[Sequence[Json]], Awaitable[str]] | None = None,
     ) -> tuple[int, Awaitable[Outcome]]:
-        """Starts a turn; `before` is its first step and gives the prompt as it is sent. `work`: what lasts as long as the turn and gives its stop
-        reason, in place of a prompt to one of our agents. Raises AgentFailed while the session's previous one is running."""
+        """Start a turn. `before` is its first step and returns the prompt to send. `work` runs for the length of the turn and returns its stop
+        reason, in place of a prompt to one of our agents. Raises AgentFailed while the session's previous turn is running."""
         if session.running:
             raise AgentFailed(
                 "refused",
@@ -83,13 +83,13 @@ class Turns:
         return turn, end()
 
     async def end_of(self, session: Session) -> None:
-        """Waits until the session's running turn has ended."""
+        """Wait until the session's running turn has ended."""
         done = self._done.get(session.id)
         if done is not None:
             await done.wait()
 
     def cancel(self, session: Session) -> None:
-        """Asks the agent to stop; open questions are withdrawn at once. A turn that has not reached the agent ends here."""
+        """Ask the agent to stop. Open questions are withdrawn at once. A turn that has not reached the agent ends here."""
         if session.running:
             if session.id in self._preparing:
                 self._preparing[session.id].cancel()
@@ -98,7 +98,7 @@ class Turns:
             self._agents.cancel(session.id)
 
     def update(self, session: Session, update: Json) -> None:
-        """Shows a session update of the agent's."""
+        """Show a session update of the agent."""
         session.observe(update)
         progress = self._progress.get(session.id)
         title = update.get("title")
@@ -132,7 +132,7 @@ class Turns:
                 if "methods" in failed.data:
                     outcome["methods"] = failed.data["methods"]
             session.answered()
-            if asked:  # also of a turn that failed: what it changed until then is its work
+            if asked:  # also for a turn that failed: what it changed until then is its work
                 for finish in self.finishing:
                     await finish(session)
         except Exception:
@@ -156,14 +156,14 @@ class Turns:
     async def _prepared(
         self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
     ) -> Sequence[Json] | None:
-        """The prompt as it is sent; None when the turn was cancelled first. Nothing may be awaited between this and sending it."""
+        """The prompt to send. None if the turn was cancelled first. Nothing may be awaited between this and sending it."""
         scope = self._preparing[session.id]
         blocks = None
         try:
             with scope:
                 blocks = await before()
         except AgentFailed:
-            if not scope.cancel_called:  # else it is about what the cancel took away: a question, a start
+            if not scope.cancel_called:  # otherwise it is about what the cancel withdrew: a question, a start
                 raise
         finally:
             del self._preparing[session.id]

@@ -1,4 +1,4 @@
-"""Watch: what the mirror receives between asking the editor for something and knowing how it ended (core/inflight.py says why)."""
+"""Watch: what the mirror receives between a request to the editor and its outcome (core/inflight.py says why)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 _LARGE = 64 * 1024
-"""Characters of a text of which there should not be two."""
+"""Texts of more characters than this are not kept twice."""
 
 
 class News:
-    """Something happened: whoever waits looks again."""
+    """A signal that something happened: whoever waits looks again."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()
@@ -32,7 +32,7 @@ class News:
 
 
 class Watch(Story):
-    """A story that is told as long as it is open. Synchronous but for `wait`."""
+    """A story that continues while it is open. Synchronous except for `wait`."""
 
     def __init__(
         self,
@@ -44,12 +44,12 @@ class Watch(Story):
         sent: Sequence[str] = (),
         said: str | None = None,
     ) -> None:
-        """`sent`: the texts that were sent to the editor. It tells them back: what is equal is kept once. `said`: the one that is all of what is
-        expected."""
+        """`sent`: the texts that were sent to the editor. The editor sends them back, and equal texts are kept once. `said`: the one of them
+        that is the whole expected text."""
         super().__init__(document, expected, before, edits)
         self._sent = [text for text in sent if len(text) > _LARGE]
         self._versions = [document.version] * len(self.edits)
-        """Of the document with each of `edits`; with those received before, at most."""
+        """The document's version with each of `edits`. For edits received before this watch: no lower than the real one."""
         self.news = news or News()
         self._closed = False
         if len(expected) > _LARGE:
@@ -57,7 +57,8 @@ class Watch(Story):
         document.listeners.append(self._on_edit)
 
     async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
-        """Whether the expected text was seen, waiting for it at most that long, or until closed, or `is_enough` (asked at each news)."""
+        """Wait until the expected text was seen, at most `seconds`, until closed, or until `is_enough` (called for each news). Returns
+        whether the text was seen."""
         with anyio.move_on_after(seconds):
             while not (self.is_matched() or self._closed or is_enough()):
                 await self.news.wait()
@@ -71,13 +72,13 @@ class Watch(Story):
         self.news.ring()
 
     def text_before(self, version: int) -> Text | None:
-        """The text that the change with this version was made on; None if it was not received, or is the first one."""
+        """The text that the change with this version was made on. None if it was not received, or is the first one."""
         if version not in self._versions[1:] or version == self._versions[0]:
             return None
         return self._after(self._versions.index(version))
 
     def text_at(self, version: int) -> Text | None:
-        """What the document said with this version; None if nothing of that was received."""
+        """The document's text with this version. None if it was not received."""
         if version == self.version:
             return self.before
         if version not in self._versions:
@@ -86,7 +87,7 @@ class Watch(Story):
         return self._after(last)
 
     def _after(self, edits: int) -> Text:
-        """The text after so many of the edits."""
+        """The text after the first `edits` edits."""
         rope = Rope.of(self.before)
         for edit in self.edits[:edits]:
             rope.splice(edit.start, edit.end, edit.new)
