@@ -3,8 +3,8 @@
 A write says "make the file this", but it means "make the changes that lead from what I saw to this". `plan_write` finds the text that the agent
 saw, the base, and merges the change into the current text. The rule, in full:
 
-1. If the current text equals the sent text, there is nothing to do. 2. The base is the newest text that the agent's model was shown or sent
-itself, whatever it knew before: an agent that is
+1. If the current text equals the sent text, there is nothing to do.
+2. The base is the newest text that the agent's model was shown or sent itself, whatever it knew before: an agent that is
    shown a text and then sends a change of it means that change. A text that the model only may have seen is *doubtful*: the agent's
    program read it just before the write, or the disk held it and a tool may have read it there. Without doubtful texts the rule ends here.
 3. Nobody sends unchanged what they read, so a doubtful text that equals the sent text is not the base. If the disk held it, the
@@ -12,15 +12,15 @@ itself, whatever it knew before: an agent that is
    is no evidence for rule 4.
 4. Knowledge has a direction. The agent knows lines and parts of lines that only one of two texts has from that text. They count as
    *known* if the sent text has them at the same place: next to something else that it has from this text. If at least half of
-   what only one text has is known, in lines and in characters, and less than that of what only the other has, the other is not the base.
-   A text that only the program read is not the base if nothing that only it has was sent.
+   what only one text has is known, in lines and in characters, and less than half of what only the other has, the
+   other is not the base. A text that only the program read is not the base if nothing that only it has was sent.
 5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan that removes no line
    which another plan leaves is used. There may be no such plan, or it may not be the plan of the text from rule 2 although some of
    what only that text has is known. Then what the agent meant cannot be decided: a conflict.
 
 An agent without any base never saw the document: everything in it counts as somebody else's work.
 
-Pure: candidates and texts are in the compared form of `core.normal`. `core.belief` knows which texts are candidates; `workspace.writes` carries
+Pure: candidates and texts are in the compared form of `core.normal`. `core.belief` knows which texts are candidates; `workspace/files` carries
 the plan out (which door, journal, verification, saving).
 """
 

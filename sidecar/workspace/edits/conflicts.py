@@ -159,7 +159,7 @@ class Conflicts:
                 continue
             row = self.row(conflict)
             if row["hunks"] or conflict.tracked.looking.locked():
-                found.append(row)  # or the document is being reconciled with its file: its new text is on the way
+                found.append(row)  # or its new text is on the way: it is being reconciled
             else:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk can be merged but still differ

@@ -174,7 +174,7 @@ class Keeper:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
         file comes back. Returns the writes that the command line has taken back in it."""
         kept = await self._kept(uri)
-        if kept is None or not kept.hunks:  # nothing is under review, except perhaps that somebody removed the file
+        if kept is None or not kept.hunks:  # perhaps only its removal is under review
             return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
         reviewed.taken_back(kept.undone)
