@@ -1,8 +1,7 @@
-"""Applier: a change of text that the user asked for outside the editor (`acp-sidecar revert`), made in the editor.
+"""Applier: makes a change of text that the user asked for outside the editor (`acp-sidecar revert`) in the editor.
 
-What is to be done is given as pairs of texts, `base` and `wanted`; each is merged into the text as it is now, so that
-everything else in it stays. It is the user's own edit: journalled before it is made like an agent's, versioned, one undo
-step, and nobody reviews it.
+The change is given as pairs of texts, `base` and `wanted`. Each pair is merged into the current text, so that everything else in it stays. It is
+the user's own edit: journalled before it is made, like an agent's, versioned, one undo step, and not reviewed.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
 _LABEL = 80
-"""Characters of a label or name that is shown or journalled."""
+"""The number of characters of a label or name that are shown or journalled."""
 
 
 class Step(NamedTuple):
-    """Applies the change from `base` to `wanted` to the current text, which may differ from `base`. Raw or compared form."""
+    """A change from `base` to `wanted`, applied to the current text, which may differ from `base`. Raw or compared form."""
 
     base: str
     wanted: str
@@ -48,32 +47,32 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One document's change: all of its steps, one after another, or none of them."""
+    """One document's change. All of its steps are made, one after another, or none."""
 
     path: str
-    """Absolute."""
+    """An absolute path."""
     steps: tuple[Step, ...]
     label: str
-    """What the editor calls the undo step, and the journal in the place of an agent."""
+    """The editor's name for the undo step, and the journal's entry in place of an agent."""
     session: str = ""
-    """What the journal has in the place of a session."""
+    """The journal's entry in place of a session."""
     takes_back: tuple[str, ...] = ()
     """The journal's ids of the writes that this takes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """The result. `reason` is in words; with `applied` it says why the file was not saved, if it was not."""
+    """The result. `reason` is a message; with `applied` it says why the file was not saved, if it was not."""
 
     result: Literal["applied", "conflict", "not_open", "refused"]
-    """not_open: the editor does not have the file open, so the file on the disk is the caller's to change."""
+    """not_open: the editor does not have the file open, so the caller must change the file on the disk."""
     reason: str = ""
     saved: bool | None = None
-    """With `applied`: whether the text is also on disk."""
+    """With `applied`: whether the text is also on the disk."""
 
 
 class Applier:
-    """Only what the editor has open is changed, through the editor."""
+    """Changes only documents that are open in the editor, through the editor."""
 
     def __init__(
         self,
@@ -103,7 +102,8 @@ class Applier:
         return opaque is not None or self._open_document(path) is not None
 
     async def look(self, path: str) -> None:
-        """The user has put right on the disk what only the disk can say of the file at `path`: its document, if it is open, is brought up to it."""
+        """Bring the document at `path`, if it is open, up to the file: the user has corrected on the disk what only the disk can tell about the
+        file."""
         found = self._open_document(path)
         if not isinstance(found, Tracked):
             return
@@ -131,7 +131,7 @@ class Applier:
             await self._keeper.as_told(reviewed)
 
     async def apply(self, change: Change) -> ApplyResult:
-        """Once begun it goes to its end: cancelling it does not leave half of it."""
+        """Apply the change. Once begun, it runs to its end: cancelling it does not leave half of it."""
         path = change.path
         if not os.path.isabs(path) or "\0" in path:
             return ApplyResult("refused", "the path should be absolute")
@@ -158,7 +158,8 @@ class Applier:
         return await self._edit(ticket, found, change)
 
     def _open_document(self, path: str) -> Tracked | ApplyResult | None:
-        """By its name, else by what the name leads to: it may be open by another (a link, letter case)."""
+        """The open document at this path: by its name or, because it may be open under another name (a link, letter case), by the file's
+        identity."""
         documents, storage = self._state.documents, self._state.storage
         tracked = documents.get(from_path(path))
         identity = storage.identity(path)
@@ -179,7 +180,7 @@ class Applier:
         result = await self._door.edit(tracked, revert, ticket)
         match result:
             case Stop():
-                if result.end.result == "applied":  # it is out of the text already, and stays so
+                if result.end.result == "applied":  # it is already out of the text, and stays out
                     await self._journal.finish_all(change.takes_back, "undone")
                 return result.end
             case Landed():
@@ -207,7 +208,7 @@ class Applier:
 
 
 class _Revert(Intent[ApplyResult]):
-    """The steps of a change are made to an open document."""
+    """Makes the steps of a change in an open document."""
 
     def __init__(self, state: State, journal: Journal, change: Change) -> None:
         self.label = plain(change.label, _LABEL)
@@ -219,7 +220,7 @@ class _Revert(Intent[ApplyResult]):
         self._mark: Mark | None = None
         self._text = Text.of("")
         self.made: TakenBack | None = None
-        """Once it has landed."""
+        """The rejection that was made, valid after the edit has landed."""
 
     def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
         document = tracked.document
@@ -233,7 +234,7 @@ class _Revert(Intent[ApplyResult]):
         return Planned.of(before, changes)
 
     def already(self, tracked: Tracked, planned: Planned) -> ApplyResult:
-        """Somebody has put that right: it does not come back when their work is taken back."""
+        """Somebody has already reverted these writes: reject their hunks, so that the writes do not come back when that work is taken back."""
         reviewed, now = self._state.ledgers.get(tracked.document.uri), tracked.document.snapshot()
         if reviewed is not None:
             rejection = _rejection(reviewed.ledger, len(now), self._change.takes_back)
@@ -268,7 +269,7 @@ class _Revert(Intent[ApplyResult]):
         return landed
 
     def _leads_to(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
-        """Whether rejecting the writes that this takes back does the same; then that is how the review goes on."""
+        """Whether rejecting the same writes in the ledger leads to the same text. If so, the ledger rejects them."""
         rejection = _rejection(reviewed.ledger, len(before), self._change.takes_back)
         if rejection.changes.is_empty or rejection.changes.apply(before) != str(after):
             return False
@@ -288,7 +289,7 @@ class _Revert(Intent[ApplyResult]):
 
 
 def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejection:
-    """How these writes (the journal's ids) are rejected in a text of `length`."""
+    """How to reject these writes (the journal's ids) in a text of `length` code points."""
 
     def whose(author: Author) -> bool:
         return author.write in taken_back
@@ -297,11 +298,11 @@ def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejec
 
 
 def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
-    """The changes for the raw text."""
+    """The changes to the raw text, or why there are none."""
     writes = [(step.wanted, step.base) for step in steps]
     whole = joined(still_in(now, writes))
     if len(whole) == 1 and now == whole[0][1]:
-        return diff(now, whole[0][0] or "")  # exact, line ends too
+        return diff(now, whole[0][0] or "")  # exact, including line ends
     compared = Normal(now)
     text = compared.text
     changes = ChangeSet(len(text))

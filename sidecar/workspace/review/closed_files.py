@@ -1,7 +1,7 @@
 """ClosedFiles: checks files with unreviewed work that are not open, before that work is listed.
 
-Nobody reports what happens to these files: a checkout, another editor or a script may restore lines or remove the file. Changes that
-no longer exist are not listed. The review of a removed file is remembered: if the file returns unchanged, so do its hunks.
+Nobody reports what happens to these files: a checkout, another editor or a script may restore lines or remove the file. Changes that no longer exist
+are not listed. The review of a removed file is remembered: if the file returns unchanged, so do its hunks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
-"""How long to wait for a write that is under way. If it takes longer, the file is checked the next time."""
+"""Seconds to wait for a write that is in progress. If it takes longer, the file is checked the next time."""
 
 
 async def _nobodys(path: str) -> None:
@@ -39,22 +39,25 @@ class ClosedFiles:
         keeper: Keeper,
         folders: Callable[[], Sequence[str]],
     ) -> None:
-        """`folders`: the workspace's."""
+        """`folders`: returns the workspace's folders."""
         self._state = state
         self._folders = folders
         self._keeper = keeper
         self._files = files
         self._journal = journal
         self.count: Callable[[str], Awaitable[None]] = _nobodys
-        """Finds out whose it is what changed in a file (canonical path) until now, while turns run."""
+        """Attributes what changed in a file (canonical path) until now, while turns run."""
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
-        """The file at the last check, and the text that its ledger was brought up to."""
+        """The file's stat at the last check, and the text that its ledger was brought up to."""
 
     async def look(self, only: Collection[DocumentUri] | None = None, *, which_moved: bool = False) -> None:
-        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such: at once where
-        something of them is about to be rejected, for afterwards nobody can find them. `which_moved`:
-        only those of which the file is gone or was, or nothing is under review in it, or the command line has taken something of that back; what else
-        changed in a file is seen when it is rejected. What the command line has brought back is under review, too."""
+        """Check all of these files, or some. What the command line has restored is under review too.
+
+        While an agent works, the files are not checked: changes at that time may be the agent's, and are recorded as such. If some of them are
+        about to be rejected, this happens at once, because nobody can find them afterwards.
+
+        `which_moved`: check only the files that are gone or were gone, have nothing under review, or have changes that the command line has taken
+        back. Any other change in a file is seen when the file's changes are rejected."""
         if only is None and not any(session.running for session in self._state.sessions):
             await self.removed_again(await self._keeper.restore_all(self._folders()))
         checked = [
@@ -85,7 +88,7 @@ class ClosedFiles:
         self._seen = {uri: seen for uri, seen in self._seen.items() if uri in known}
 
     async def removed_again(self, gone: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Files with something under review that are gone, and what the command line has taken back in each (writes, the journal's ids)."""
+        """Record files under review that are gone, each with the writes in it (the journal's ids) that the command line has taken back."""
         for path, undone in gone:
             await self._files.removed_again(path, undone)
         if gone:

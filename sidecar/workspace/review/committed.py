@@ -1,7 +1,7 @@
 """Committed: a commit by the user keeps the changes in it.
 
-Only one that is made while no agent is at work: an agent that commits what it wrote has not had it reviewed. Looked at when the editor's watcher
-tells of a change in a `.git` folder, and before changes are listed.
+Only a commit made while no agent works counts: an agent that commits its own work has not had it reviewed. Commits are looked for when the editor's
+watcher reports a change in a `.git` folder, and before changes are listed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 Keep = Callable[[Iterable[str]], None]
-"""Takes changes out of review, by their ids."""
+"""Keeps changes, given by their ids."""
 
 
 @dataclass(slots=True)
 class _Repository:
     commit: str
     signs: dict[str, tuple[int, int] | None]
-    """Of the files that change with a commit: when they had changed as this was noted, in nanoseconds, and their sizes in bytes. Empty: what is here
-    is looked at again in any case."""
+    """For each file that changes with a commit: its mtime in nanoseconds and its size in bytes. Empty: the commit is looked up again in any case."""
 
 
 class Committed:
-    """Of one workspace."""
+    """The commits of one workspace's repositories."""
 
     def __init__(self, state: State, keeper: Keeper, files: FileReviews, keep: Keep) -> None:
         self._state = state
@@ -44,7 +43,7 @@ class Committed:
         self._files = files
         self._keep = keep
         self._known: dict[str, _Repository] = {}
-        """By the folder of their files."""
+        """The known repositories, by the folder of their files."""
         self._one_look = anyio.Lock()
 
     def concerns(self, uri: DocumentUri) -> bool:
@@ -52,7 +51,8 @@ class Committed:
         return "/.git/" in uri
 
     async def look(self, *, is_users: bool = True) -> None:
-        """Without `is_users`, what was committed until now was not committed by the user alone, and is only noted."""
+        """Keep what the user has committed since the last look. Without `is_users`, the commits until now were not made by the user alone, and
+        are only noted."""
         async with self._one_look:
             paths = [path for one in self._reviewed() if (path := to_path(one.uri)) is not None]
             paths += [change.path for change in self._files]
@@ -62,7 +62,7 @@ class Committed:
                 now = await anyio.to_thread.run_sync(_noted, top, before)
                 is_reviewed = is_users and not self._at_work()
                 if now is None:
-                    if not is_reviewed:  # else it would pass for the user's the next time
+                    if not is_reviewed:  # otherwise it would count as the user's the next time
                         self._known.pop(top, None)
                     continue
                 self._known[top] = now
@@ -110,7 +110,7 @@ class Committed:
 
 
 def _is_committed(row: FileChange, blob: Blob | None, data: Mapping[str, bytes]) -> bool:
-    """Whether the commit has what the row says is under its path."""
+    """Whether the commit has the row's content at its path."""
     if row.after is None or blob is None:
         return row.after is None and blob is None
     return not row.after.is_link and data.get(blob.object_id) == row.after.data
@@ -122,7 +122,7 @@ def _beneath(top: str, path: str | None) -> str | None:
 
 
 def _tops(paths: Sequence[str]) -> list[str]:
-    """The innermost repositories that these paths are in. Any thread."""
+    """The innermost repositories that contain these paths. Runs in any thread."""
     tops: dict[str, str | None] = {}
     for path in paths:
         folder, below = os.path.dirname(path), list[str]()
@@ -140,7 +140,8 @@ def _tops(paths: Sequence[str]) -> list[str]:
 
 
 def _noted(top: str, before: _Repository | None) -> _Repository | None:
-    """Any thread. The signs are as old as the commit, or older: a commit between the two is seen the next time."""
+    """The repository's commit with its signs, or None. Runs in any thread. The signs are as old as the commit, or older: a commit between the two
+    is seen the next time."""
     if before is not None and before.signs and _signs(before.signs) == before.signs:
         return before
     files = git_head.commit_files(top)
@@ -166,7 +167,7 @@ def _sign(path: str) -> tuple[int, int] | None:
 def _committed(
     top: str, before: str, now: str, names: Sequence[str]
 ) -> tuple[dict[str, Blob], dict[str, Blob], dict[str, bytes]]:
-    """What both commits have under these names, and the new contents. Any thread."""
+    """The blobs of both commits under these names, and the contents of the changed ones. Runs in any thread."""
     old, new = (git_head.blobs(top, of, names) for of in (before, now))
     changed = [blob.object_id for name, blob in new.items() if blob != old.get(name)]
     return old, new, git_head.contents(top, changed)

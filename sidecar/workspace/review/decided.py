@@ -1,4 +1,4 @@
-"""Decided: how many changes of each turn the user kept and rejected, told once for every decision."""
+"""Decided: counts how many changes of each turn the user kept and rejected, reported once for every decision."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sidecar.core.ledger import Author
 from sidecar.workspace.ports.ports import Verdict
 
 Tell = Callable[[str, int, Verdict, int], None]
-"""Gets the session, the turn, what was decided, and about how many changes."""
+"""Gets the session, the turn, the decision, and the number of changes."""
 
 
 class Decided:
-    """Changes that nobody is known to have made belong to no turn, and are not counted."""
+    """Counts decisions. Changes by unknown authors belong to no turn and are not counted."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -22,13 +22,13 @@ class Decided:
         self._depth = 0
 
     def count(self, author: Author, verdict: Verdict) -> None:
-        """One change, listed as this author's. Within `together`."""
+        """Count one change, listed as this author's. Call it within `together`."""
         if not author.unknown:
             self._counts[author.session, author.turn, verdict] += 1
 
     @contextmanager
     def together(self) -> Generator[None]:
-        """What is counted in here is one decision; told at the end, also if something fails."""
+        """Count everything inside as one decision. It is reported at the end, even if something fails."""
         self._depth += 1
         try:
             yield

@@ -1,9 +1,9 @@
-"""OnDisk: puts hunks back in files that are not open, many at a time: one transaction of the journal, their saves side by side, and one wait
-for each folder.
+"""OnDisk: reverts hunks in files that are not open, many at a time, with one transaction of the journal, parallel saves, and one wait for each
+folder.
 
-Nearly all of a save is waiting for the disk, which takes a few at once as fast as one. The journal says first what is to be done, and each file has
-the old text or the new one at any moment. What is put back is over only when that would outlast a crash: the journal is not told before that it was,
-nor that nothing is under review any more.
+Nearly all of a save is waiting for the disk, which handles several at once as fast as one. The journal first says what is to be done, and each file
+has the old text or the new one at any moment. The journal is told that hunks are reverted, and that nothing is under review any more, only when the
+files would survive a crash.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Put, Saved
 
 AT_ONCE = 16
-"""Threads with saves that wait for the disk at the same time."""
+"""The number of threads whose saves wait for the disk at the same time."""
 
 WAIT_SECONDS = 2.0
-"""How long a rejection waits for a write of its file that is under way."""
+"""Seconds that a rejection waits for a write of its file that is in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """What is to be put into one file."""
+    """The text planned for one file."""
 
     job: Job
     path: str
     before: Text
     file: Resolved
-    """Closed; its folder is held open."""
+    """Closed, but its folder is held open."""
     decoded: Decoded
     rejection: Rejection
     hunks: tuple[Hunk, ...]
-    """The ledger's, for which it was planned."""
+    """The ledger's hunks at the time of planning."""
     after: Text
-    """Raw, as it will be kept."""
+    """The raw text after the rejection, in the form that is kept."""
     data: bytes | None
-    """None: the file is removed."""
+    """The bytes to write. None: the file is removed."""
 
 
 class OnDisk:
-    """Of one workspace."""
+    """Reverts hunks on the disk for one workspace."""
 
     def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
         self._journal = journal
 
     async def put_back(self, jobs: Sequence[Job]) -> list[Rejected | None]:
-        """What became of each. None: it was opened, or its review changed, before it was its turn; nothing was done, plan it again. A
-        few dozen jobs at a time: their texts are held until all are saved."""
+        """Carry out the jobs and return what became of each. None: the file was opened, or its review changed, before its turn; nothing was done,
+        plan it again. Pass a few dozen jobs at a time: their texts are held until all are saved."""
         queues, key_of = self._state.queues, self._state.storage.order_key
         paths = filter(None, (to_path(job.reviewed.uri) for job in jobs))
         async with queues.places(paths, key_of, WAIT_SECONDS):
@@ -92,7 +92,7 @@ class OnDisk:
             async with anyio.create_task_group() as saves:
                 for first in range(min(AT_ONCE, len(planned))):
                     saves.start_soon(some_of_them, first)
-                    await anyio.lowlevel.checkpoint()  # to begin with a thread may take a few milliseconds
+                    await anyio.lowlevel.checkpoint()  # starting a thread may take a few milliseconds
             await self._state.storage.sync(syncs)
         ended: dict[EntryState, list[str]] = {"done": [], "failed": []}
         for one, entry_id, result in zip(planned, ids, results, strict=True):
@@ -108,8 +108,8 @@ class OnDisk:
     async def _plan(
         self, job: Job, folders: dict[str, Roots | Refusal], held: ExitStack
     ) -> _Planned | Rejected:
-        """`folders`: those of the jobs before it, which `held` holds open."""
-        await anyio.lowlevel.checkpoint()  # everybody else goes on between two files
+        """`folders`: the folders of the jobs so far, which `held` holds open."""
+        await anyio.lowlevel.checkpoint()  # everybody else continues between two files
         storage, reviewed = self._state.storage, job.reviewed
         path = to_path(reviewed.uri)
         if path is None:
@@ -138,7 +138,7 @@ class OnDisk:
         after = rejection.changes.apply(before)
         nothing = not after or after == job.emptied
         if rejection.changes.is_empty and not (nothing and created):
-            self._state.ledgers.moved(reviewed)  # somebody has put it back already
+            self._state.ledgers.moved(reviewed)  # somebody has already reverted it
             return Rejected(impossible=rejection.impossible)
         data = storage.encode(after, decoded, path)
         if isinstance(data, Refusal):
@@ -149,7 +149,7 @@ class OnDisk:
         return _Planned(job, path, before, file, decoded, rejection, hunks, text, None if gone else data)
 
     def _gone(self, job: Job) -> Rejected:
-        """Nothing is left to take back of what was made."""
+        """The created file is gone, so nothing is left to revert."""
         job.reviewed.gone()
         self._state.ledgers.moved(job.reviewed)
         return Rejected()

@@ -1,4 +1,4 @@
-"""Rejecter: puts hunks of documents back: through the editor where that has the document or can open it, else on the disk."""
+"""Rejecter: reverts hunks of documents, through the editor if it has or can open the document, otherwise on the disk."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 FEW = 20
-"""Files that are not open and are put back through the editor, which can undo it there. Of more, each would be opened for nothing."""
+"""The most files that are opened in the editor to be reverted there, where the user can undo it. If there are more, opening each of them would
+not be worth it."""
 AT_ONCE = 8
-"""Files whose rows are put back at the same time."""
+"""The number of files whose rows are reverted at the same time."""
 TRIES = 3
-"""How often a file is begun with that somebody opens or reviews in the same moment."""
+"""How often a file is tried that somebody opens or reviews at the same moment."""
 
 _Begin: TypeAlias = "Callable[[str, str, str], Awaitable[str | Rejected]]"
-"""Journals (the path, the text before, the text after) → the entry's id."""
+"""Journals (the path, the text before, the text after) and returns the entry's id."""
 
 
 class Rejecter:
@@ -64,12 +65,12 @@ class Rejecter:
         self._on_disk = OnDisk(state, journal)
         self._few = anyio.CapacityLimiter(AT_ONCE)
         self._editing = anyio.CapacityLimiter(1)
-        """Documents are put back one after the other: VS Code needs a tab to save one that nobody looks at, and of several at once a tab
-        stayed open."""
+        """Documents are reverted one after the other: VS Code needs a tab to save a document that nobody looks at, and when several were
+        reverted at once, a tab stayed open."""
 
     async def reject(self, jobs: Sequence[Job]) -> list[Rejected]:
-        """Puts back what the jobs say: in the editor one after the other, on the disk as many at once as it takes. Of more than a few, those
-        that nobody has open are put back on the disk."""
+        """Carry out the jobs: in the editor one after the other, on the disk as many at once as it handles. If there are more than a few, the
+        files that nobody has open are reverted on the disk."""
         results: list[Rejected | None] = [self._opaque(job) for job in jobs]
         for _ in range(TRIES):
             left = [number for number, result in enumerate(results) if result is None]
@@ -99,12 +100,12 @@ class Rejecter:
         return can.open and can.save and can.apply_edit and can.document_changes
 
     async def _by_editor(self, job: Job) -> Rejected | None:
-        """None: this file is not open, and not one for the editor."""
+        """Revert in the editor. None: the file is not open, and should not be opened."""
         reviewed, plan = job.reviewed, job.plan
         tracked, path = self._state.documents.get(reviewed.uri), to_path(reviewed.uri)
         created = job.created
         if tracked is not None:
-            # It may be saved, over what somebody has written there meanwhile
+            # It may be saved over what somebody has written to the file meanwhile.
             await self._reconciler.look(tracked)
             tracked = self._state.documents.get(reviewed.uri)
         if tracked is not None:
@@ -125,8 +126,8 @@ class Rejecter:
         return rejected
 
     async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: Plan) -> bool:
-        """Whether the file would say exactly what it is to say, were it opened, edited and saved. What cannot be read here is left to the editor;
-        one that is gone is not: the editor would make it."""
+        """Whether the file would have exactly the wanted text if it were opened, edited and saved. A file that cannot be read here is left to
+        the editor. A file that is gone is not: the editor would create it."""
         if self._state.storage.stat(path) is None:
             return False
         now = await self._state.storage.read_named(path)
@@ -136,12 +137,12 @@ class Rejecter:
         reviewed.seen(before)
         after = plan(len(before)).changes.apply(before)
         if created(reviewed) and not after:
-            return False  # it is removed in one step; the editor would save it empty first, and whatever ends it then leaves that
+            return False  # it is removed in one step; the editor would first save it empty, and an interruption would leave that
         return now.encoding == "utf-8" and keeps_line_ends(self._editor.capabilities, now.text, after)
 
     async def reject_files(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
-        """Puts back what was under paths as a whole; of each, in words, why not, or "" when it is done. None may be in the way of
-        another."""
+        """Restore what was at paths as a whole. Returns for each why it could not be done, as a message; "" if it was done. No change may
+        block another."""
         paths = (path for change in changes for path in (change.path, change.moved_from) if path)
         async with self._state.queues.places(paths, self._state.storage.order_key, WAIT_SECONDS):
             return await self._put_back(files, changes)
@@ -191,7 +192,7 @@ class Rejecter:
         return results
 
     def _in_the_way(self, change: FileChange) -> str:
-        """Why it cannot be put back now, in words; "" if nothing is known. A mode goes together with whatever the document says."""
+        """Why the change cannot be reverted now, as a message; "" if no reason is known. A mode fits whatever the document's text is."""
         if change.kind != "mode" and (
             self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None)
         ):
@@ -199,7 +200,7 @@ class Rejecter:
         return ""
 
     def _is_unsaved(self, path: str, wanted: FileState | None) -> bool:
-        """Whether a document has unsaved work, and says something else than what is to be there."""
+        """Whether a document has unsaved work and another text than the file should get."""
         tracked = self._state.documents.get(from_path(path)) if path else None
         if tracked is None or not tracked.is_user_dirty():
             return False
@@ -207,9 +208,9 @@ class Rejecter:
         return not (isinstance(text, Decoded) and tracked.says(normal(text.text)))
 
     async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> None:
-        """A file that an agent made, and of which nothing is left, is taken away: by the editor as long as it holds the document (VS Code
-        keeps it for a while after its tab is closed), unless somebody has it open. Only our own extension knows that, so no other
-        client is asked."""
+        """Remove a file that an agent created and in which nothing is left. As long as the editor holds the document, the editor removes it
+        (VS Code keeps the document for a while after its tab is closed), unless the user has it open. Only our own extension knows that, so no
+        other client is asked."""
         can = self._editor.capabilities
         if tracked.closed:
             await self._on_disk.put_back([Job(reviewed, plan, str(tracked.document.snapshot()))])
@@ -249,13 +250,13 @@ class Rejecter:
 
 
 def _states(change: FileChange) -> list[tuple[str, FileState | None, FileState | None]]:
-    """The paths that putting it back changes, with what is and what is to be there."""
+    """The paths that reverting the change affects, with what is there and what should be there."""
     states = [(change.path, change.after, change.before)]
     return [*states, (change.moved_from, None, change.after)] if change.moved_from else states
 
 
 class _Rejection(Intent[Rejected]):
-    """Hunks of an open document are put back."""
+    """Reverts hunks of an open document."""
 
     label = "reject"
 
@@ -272,7 +273,7 @@ class _Rejection(Intent[Rejected]):
 
     @property
     def impossible(self) -> tuple[Hunk, ...]:
-        """Hunks of the newest plan that later work keeps in place."""
+        """The hunks of the newest plan that later work keeps in place."""
         return self._rejection.impossible if self._rejection is not None else ()
 
     def plan(self, tracked: Tracked) -> Planned | Stop[Rejected]:
@@ -292,7 +293,7 @@ class _Rejection(Intent[Rejected]):
         return Rejected(impossible=self.impossible, emptied=self._empties)
 
     def _as_sent(self, planned: Planned) -> Rejection:
-        """The newest plan, with what is left of its changes."""
+        """The newest plan, with its changes as they are sent."""
         assert self._rejection is not None, "planned first"
         end = planned.changes.new_length
         hunks = self._rejection.hunks
@@ -301,12 +302,12 @@ class _Rejection(Intent[Rejected]):
         return self._rejection
 
     def made(self) -> TakenBack:
-        """Once it has landed."""
+        """The rejection that was made. Call it after the edit has landed."""
         assert self._rejection is not None, "planned first"
         return TakenBack(self._before, self._rejection.changes)
 
     def emptied(self, tracked: Tracked) -> bool:
-        """Once it has landed: whether nothing is left in the document."""
+        """Whether nothing is left in the document. Call it after the edit has landed."""
         assert self._rejection is not None, "planned first"
         return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
 
@@ -319,9 +320,9 @@ class _Rejection(Intent[Rejected]):
         self._mark = reviewed.ledger.mark()
 
         def landed(before: Text, changes: ChangeSet, after: Text) -> None:
-            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
+            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor reports it
                 reviewed.ledger.rejected(before, rejection, after)
-            else:  # to another text (line ends): what was touched is reviewed all the same
+            else:  # to another text (line ends): what was touched counts as reviewed all the same
                 reviewed.ledger.user_edits(before, changes)
             self._state.ledgers.moved(reviewed)
 

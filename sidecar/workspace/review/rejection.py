@@ -1,4 +1,4 @@
-"""Rejected: what became of putting one document's hunks back; and what all ways of doing that share."""
+"""Job, Rejected: the hunks of one document to be reverted, the outcome, and what all ways of reverting share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sidecar.journal.entry import Entry
 from sidecar.workspace.state.ledgers import Reviewed
 
 Plan = Callable[[int], Rejection]
-"""The rejection for a text of that length, as the ledger stands."""
+"""Returns the rejection for a text of that length (code points), as the ledger stands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """`why`: nothing was put back, and the reason in words. `impossible`: hunks that later work keeps in place. `emptied`: nothing is left
-    in the document, though an editor of lines may show that as one empty line."""
+    """The outcome of a job. `why`: nothing was reverted, and the reason as a message. `impossible`: hunks that later work keeps in
+    place. `emptied`: nothing is left in the document, although an editor whose buffers are lists of lines may show one empty line."""
 
     why: str = ""
     impossible: tuple[Hunk, ...] = ()
@@ -29,21 +29,21 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One document's hunks that are to be put back."""
+    """The hunks of one document to be reverted."""
 
     reviewed: Reviewed
     plan: Plan
     emptied: str | None = None
-    """What the file says that the editor saved when nothing was left in it. Such a file, made by an agent, is taken away."""
+    """The text with which the editor saved the file when nothing was left in it. Such a file is removed if an agent created it."""
 
     @property
     def created(self) -> bool:
-        """Whether an agent's unreviewed write made the file."""
+        """Whether an unreviewed write by an agent created the file."""
         return self.emptied is not None or created(self.reviewed)
 
 
 def created(reviewed: Reviewed) -> bool:
-    """Whether an agent's unreviewed write made the file."""
+    """Whether an unreviewed write by an agent created the file."""
     return any(not h.was and h.versions[0].author.created for h in reviewed.ledger.hunks)
 
 
@@ -56,7 +56,7 @@ def entry(
     bom: bytes = b"",
     states: tuple[FileState | None, FileState | None] | None = None,
 ) -> Entry:
-    """What the journal is told of a rejection. `states`: what was and is under the path as a whole, where texts do not say it."""
+    """The journal's entry for a rejection. `states`: what was and is at the path as a whole, if texts do not tell it."""
     return Entry(
         session="",
         agent="reject",

@@ -1,8 +1,8 @@
-"""Resolver: carries out what the user decided about a conflict: `mine`, `agent`, or `ask` the agent once more.
+"""Resolver: carries out the user's decision about a conflict: `mine`, `agent`, or `ask` the agent once more.
 
-Where both changed the same lines the decision counts; what else the agent changed comes along with either. It is made through the
-editor as one undoable edit, journalled, and what of it is the agent's is under review like its other work. Nothing is saved:
-the document has unsaved text of the user's, whoever's lines stand.
+The decision applies to the lines that both changed; the agent's other changes are made either way. The result is made through the
+editor as one undoable edit and journalled, and the agent's part of it is under review like its other work. Nothing is saved: the
+document has unsaved text of the user, whichever side's lines stay.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sidecar.workspace.state.sessions import Session
 Take = Literal["mine", "agent", "ask"]
 
 _MAX_QUOTED = 4000
-"""Code points of a place that are quoted to the agent."""
+"""The most code points of a place that are quoted to the agent."""
 _MAX_PLACES = 10
-"""Places that are quoted to it."""
+"""The most places that are quoted to the agent."""
 
 
 class Resolver:
-    """Decisions about conflicts. Raises AgentFailed with words for a person where one cannot be carried out."""
+    """Carries out decisions about conflicts. Raises AgentFailed with a message for the user if one cannot be carried out."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Resolver:
         self._reconciler = reconciler
         self._recorder = recorder
         self._prompt = prompt
-        """Starts a turn of that session once it is free; returns at once."""
+        """Starts a turn of that session once the session is free; returns at once."""
 
     async def resolve(self, conflict_id: str, take: Take) -> Json:
-        """Decides one conflict → `{conflictId, outcome}`, the outcome `mine`, `agent`, `asked` or `gone`."""
+        """Decide one conflict. Returns `{conflictId, outcome}`; the outcome is `mine`, `agent`, `asked` or `gone`."""
         conflict = self._conflicts.get(conflict_id)
         if conflict is None:
             raise AgentFailed(
@@ -82,7 +82,7 @@ class Resolver:
         return {"conflictId": conflict_id, "outcome": take}
 
     async def _take(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
-        """Brings the document and its file together."""
+        """Bring the document and its file together."""
         conflict.on_its_way = True
         try:
             done = await self._reconciler.resolve(conflict, take)
@@ -93,7 +93,7 @@ class Resolver:
         return done
 
     async def _write(self, conflict: Open) -> bool:
-        """Makes the refused write after all, over the user's lines where they clash."""
+        """Make the refused write after all, over the user's lines where they clash."""
         session = conflict.session
         if session is None:
             return False
@@ -150,7 +150,7 @@ class Resolver:
 
 
 class _Decision(Intent["bool | Refusal"]):
-    """A write that was refused is made over the user's lines."""
+    """Makes a refused write over the user's lines."""
 
     def __init__(self, conflicts: Conflicts, recorder: Recorder, conflict: Open, session: Session) -> None:
         self.label = session.agent

@@ -1,7 +1,7 @@
-"""Review: lists, keeps and rejects agents' changes that nobody has reviewed, and takes back turns.
+"""Review: lists, keeps and rejects agents' unreviewed changes, and takes back turns.
 
-Rejecting is an edit like any other: versioned, verified, one undo step; later typing and writes stay. For a file that is not
-open, it is done through the editor if that can open it, otherwise on disk, journalled first.
+A rejection is an edit like any other: versioned, verified, one undo step; later typing and writes stay. For a file that is not open, it is done
+through the editor if the editor can open the file, otherwise on the disk, journalled first.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from sidecar.workspace.state.state import State
 from sidecar.workspace.state.turns import Turns
 
 CANCEL_SECONDS = 10.0
-"""How long to wait for a running turn to end before its changes are taken back."""
+"""Seconds to wait for a running turn to end before its changes are taken back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Selects hunks: given ones, a document's, a turn's, a session's, or all."""
+    """Selects hunks: given ones, those of a document, a turn or a session, or all."""
 
     change_ids: frozenset[str] | None = None
     uri: DocumentUri | None = None
@@ -52,7 +52,7 @@ class Selector:
     turn: int | None = None
     everything: bool = False
     known_only: bool = False
-    """Without what is not known to be anybody's."""
+    """Without changes by unknown authors."""
 
     def whose(self, author: Author) -> bool:
         if self.known_only and author.unknown:
@@ -64,14 +64,14 @@ class Selector:
 
 @dataclass(slots=True)
 class Result:
-    """Change ids, and the reason for each that failed."""
+    """The ids of the changes that were kept or rejected, and the reason for each that failed."""
 
     done: list[str] = field(default_factory=list[str])
     impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     told: list[str] = field(default_factory=list[str])
-    """Of which the agent hears the reason with the answer to its write."""
+    """The changes for which the agent is told the user's reason in the answer to its write."""
     untouched: int = 0
-    """Files that were not begun with, because the user stopped it."""
+    """The number of files that were not begun because the user stopped it."""
 
 
 class Review:
@@ -92,8 +92,8 @@ class Review:
         told: Tell,
         folders: Callable[[], Sequence[str]],
     ) -> None:
-        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason. `told`: hears what is decided. `folders`: the
-        workspace's."""
+        """`left`: for each session and turn, the paths that changed in it and cannot be taken back, with the reason. `told`: is told the
+        decisions. `folders`: returns the workspace's folders."""
         self.files = files
         self._left = left
         self._verdicts = verdicts
@@ -109,21 +109,21 @@ class Review:
         self.committed = Committed(state, keeper, files, self.keep_these)
 
     async def listed(self, selector: Selector) -> list[Json]:
-        """As `changes`, after checking the files that are not open: somebody may have restored them."""
+        """Like `changes`, after checking the files that are not open: somebody may have restored them."""
         await self.closed_files.look(None if selector.uri is None else {selector.uri})
         await self.files.look()
         await self.committed.look()
         return self.changes(selector)
 
     def changes(self, selector: Selector) -> list[Json]:
-        """The hunks under review, in the order of their place."""
+        """The changes under review, in order of place."""
         return [
             {**row, "oldText": str(row["oldText"]), "newText": str(row["newText"])}
             for row in self.rows(selector)
         ]
 
     def rows(self, selector: Selector) -> list[Json]:
-        """The same, with their texts as they are kept."""
+        """Like `changes`, with the texts in their stored form."""
         rows: list[Json] = []
         for reviewed, hunks in self._selected(selector):
             text = self._keeper.text_of(reviewed)
@@ -136,7 +136,7 @@ class Review:
 
     @staticmethod
     def _version(tracked: Tracked) -> int:
-        """The version of the document whose text contains its hunks; see Keeper.text_of."""
+        """The document's version whose text contains its hunks; see Keeper.text_of."""
         return tracked.settled_version()
 
     def text_before(self, selector: Selector) -> str | None:
@@ -150,7 +150,7 @@ class Review:
         return None
 
     def keep(self, selector: Selector) -> Result:
-        """Takes hunks out of review and leaves their text."""
+        """Take hunks out of review and leave their text."""
         result = Result()
         before = self._writes()
         with self._decided.together():
@@ -170,7 +170,8 @@ class Review:
         return result
 
     def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
-        """These were kept, in this text. Where others of their writes stay under review, the journal cannot tell that from the writes."""
+        """Store hunks that were kept in `text` if other hunks of the same writes stay under review: the writes alone do not tell this to the
+        journal."""
         path, left = to_path(reviewed.uri), set(writes(reviewed.ledger.hunks))
         kept = [replace(h, versions=tuple(v for v in h.versions if selector.whose(v.author))) for h in hunks]
         if path is not None and not left.isdisjoint(writes(kept)):
@@ -180,8 +181,8 @@ class Review:
         self.keep(Selector(change_ids=frozenset(change_ids)))
 
     async def reject(self, selector: Selector, reason: str = "") -> Result:
-        """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
-        named. Cancelling it stops it between two files. `reason`: for the agents that wait for the answer to these writes."""
+        """Revert what is selected; the hunks of one text in one undo step. Changes by unknown authors are reverted only if they are selected by
+        id. Cancelling this stops it between two files. `reason`: for the agents that wait for the answer to these writes."""
         result = Result()
         selector = replace(selector, known_only=selector.change_ids is None)
         for reviewed, hunks in self._selected(selector) if reason else ():
@@ -192,7 +193,7 @@ class Review:
         await self.closed_files.look(only, which_moved=True)
         uris: list[DocumentUri] = []
         documents: dict[str, list[DocumentUri]] = {}
-        """By write, the documents in which any of its hunks is under review."""
+        """For each write: the documents in which any of its hunks is under review."""
         async for reviewed in in_steps(self._state.ledgers):
             for write in writes(reviewed.ledger.hunks):
                 documents.setdefault(write, []).append(reviewed.uri)
@@ -221,7 +222,7 @@ class Review:
         return result
 
     async def _reject_hunks(self, selector: Selector, uris: Iterable[DocumentUri], result: Result) -> None:
-        """Of these documents."""
+        """Reject the selected hunks of these documents."""
         chosen = [
             found for uri in dict.fromkeys(uris) for found in self._selected(replace(selector, uri=uri))
         ]
@@ -244,7 +245,7 @@ class Review:
             await self.files.goes_on(change, text)
 
     def _made(self, jobs: Sequence[Job]) -> list[tuple[FileChange, str]]:
-        """The rows of files that an agent made as copies of what was under review already, and what these files will say (raw)."""
+        """The rows of files that an agent created as copies of what was already under review, and the texts that these files will get (raw)."""
         jobs_by_path = {to_path(job.reviewed.uri): job for job in jobs}
         made: list[tuple[FileChange, str]] = []
         for change in self.files:
@@ -257,15 +258,15 @@ class Review:
         return made
 
     async def _prune(self) -> None:
-        """The folders that were made for files of agents' go when nothing is in them any more."""
+        """Remove the folders that were made for agents' files and are empty now."""
         gone = await anyio.to_thread.run_sync(disk.remove_empty, list(self._state.made_folders))
         self._state.made_folders.difference_update(gone)
         for folder in gone:
             self.files.was_put_back(folder, None, None)
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
-        """None of the rows is in the way of another. The text of a file that was moved is taken back where it is now, and what was made in
-        its place goes first, as does what was put into a file that had been made empty."""
+        """Reject changes of whole files. No row may block another. The hunks of a moved file are rejected at its present path. The hunks of a
+        file made in its place go first, as do those in a file that was created empty."""
         texts = [from_path(path) for row in rows if row.moved_from for path in (row.path, row.moved_from)]
         texts += [row.uri for row in rows if row.is_made_empty]
         await self._reject_hunks(selector, texts, result)
@@ -289,7 +290,7 @@ class Review:
         ]
 
     def _writes(self, uris: Iterable[DocumentUri] | None = None) -> set[str]:
-        """The writes that have anything under review as changes of whole files, or as hunks: in these documents, or in all."""
+        """The writes with anything under review, as changes of whole files or as hunks: in these documents, or in all."""
         every = self._state.ledgers if uris is None else filter(None, map(self._state.ledgers.get, uris))
         found = {write for reviewed in every for write in writes(reviewed.ledger.hunks)}
         found.update(
@@ -302,7 +303,7 @@ class Review:
             await self._journal.finish_all(sorted(writes), state)
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
-        """Takes back the unreviewed changes of one turn; a running turn is cancelled first."""
+        """Take back the unreviewed changes of one turn. A running turn is cancelled first."""
         session = self._state.sessions.get(session_id)
         if session is not None and session.running and session.turn == turn:
             self._turns.cancel(session)
@@ -324,7 +325,7 @@ class Review:
 
     @staticmethod
     def _chosen(reviewed: Reviewed, selector: Selector) -> list[Hunk]:
-        """Of one document, whichever that is."""
+        """The selected hunks of one document; the selector's `uri` is not checked."""
         return [
             h
             for h in reviewed.ledger.hunks
@@ -371,7 +372,7 @@ def _row(
 
 
 def _earlier(hunk: Hunk) -> list[Json]:
-    """The other turns that changed the same lines before the last one; oldest first."""
+    """The other turns that changed the same lines before the last one, oldest first."""
     found: list[Json] = []
     for version in hunk.versions[:-1]:
         author = version.author

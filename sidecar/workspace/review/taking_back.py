@@ -1,4 +1,4 @@
-"""TakingBack: a rejection of many files under way: the user sees how far it is, and may stop it between two files."""
+"""TakingBack: a rejection of many files in progress: the user sees how far it is, and may stop it between two files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.review.units import Unit
 
 SHOWN_FROM = 20
-"""Files from which on it is shown how far it is."""
+"""The number of files above which progress is shown."""
 TOGETHER = 64
-"""Files that are taken back in one transaction of the journal; the user's stop takes effect before the next of them are begun."""
+"""The number of files taken back in one transaction of the journal. A stop by the user takes effect before the next ones are
+begun."""
 
 
 class TakingBack:
-    """It goes on in a task of its own: whoever waits for it may be cancelled, and no file is left half taken back."""
+    """Runs in a task of its own: whoever waits for it may be cancelled, and no file is left half taken back."""
 
     def __init__(
         self,
@@ -26,7 +27,7 @@ class TakingBack:
         units: Sequence[Unit],
         work: Callable[[Sequence[Unit]], Awaitable[None]],
     ) -> None:
-        """`work` takes some of the units back, wholly."""
+        """`work` takes some of the units back, each wholly."""
         self._editor = editor
         self._tasks = tasks
         self._units = units
@@ -35,10 +36,10 @@ class TakingBack:
         self._error: Exception | None = None
         self._ended = anyio.Event()
         self.untouched = 0
-        """Units that were not begun with, because the user stopped it."""
+        """The number of units that were not begun because the user stopped it."""
 
     async def run(self) -> None:
-        """Returns when it has ended. Cancelling this stops it. Raises what `work` raised."""
+        """Run, and return at the end. Cancelling this stops the work. Raises what `work` raised."""
         self._tasks.start_soon(self._run)
         try:
             await self._ended.wait()

@@ -1,4 +1,5 @@
-"""units: what is taken back of one file, or of files that belong together, so that it can be done wholly or not at all. Pure."""
+"""units: groups the changes of one file, or of files that belong together, so that they can be taken back wholly or not at
+all. Pure."""
 
 from __future__ import annotations
 
@@ -13,21 +14,23 @@ from sidecar.workspace.behind.file_reviews import FileChange
 
 @dataclass(slots=True)
 class Unit:
-    """No other unit has to do with any of its files."""
+    """Changes that are taken back together. No other unit touches any of their files."""
 
     rows: list[FileChange] = field(default_factory=list[FileChange])
-    """Newest first: a later change of a file is in the way of an earlier one."""
+    """Newest first, because a later change of a file blocks an earlier one."""
     uris: list[DocumentUri] = field(default_factory=list[DocumentUri])
-    """Documents with hunks."""
+    """The documents with hunks."""
 
     def all_uris(self) -> list[DocumentUri]:
-        """With those that may have hunks once the rows are taken back: the review of a file that is gone returns with it."""
+        """`uris`, plus the documents that may have hunks after the rows are taken back: the review of a file that is gone
+        returns with it."""
         paths = [path for row in self.rows for path in (row.path, row.moved_from) if path]
         return [*self.uris, *map(from_path, paths)]
 
 
 def units(rows: Sequence[FileChange], uris: Iterable[DocumentUri]) -> list[Unit]:
-    """`rows`: oldest first. Files belong together where one was moved to the other, or one's path is a folder in the other's."""
+    """Group changes into units. `rows`: oldest first. Files belong together if one was moved to the other, or if the path of
+    one is a folder above the other."""
     texts = {to_path(uri) or uri: uri for uri in uris}
     paths = {path for row in rows for path in (row.path, row.moved_from) if path} | texts.keys()
     leader = {path: path for path in paths}

@@ -1,7 +1,9 @@
-"""Unsaved: what the user took back in a document with other unsaved work is not saved with that, so the file still says it. It is made in the file, too,
-when the document is closed without being saved, or in the document, when that was opened again and typed in since: it would come back otherwise.
+"""Unsaved: applies an unsaved rejection to the file when its document is closed without a save.
 
-Before that, writing the file would make the user's next save a question of the editor's. Agents that read the disk have the document saved before they read.
+A rejection in a document with other unsaved work is not saved, so the file still has the rejected text, and it would come back. If the document is closed
+without a save, the rejection is made in the file. If the document was opened again and typed in since, it is made in the document.
+
+Until then, writing the file would make the editor ask about the user's next save. For agents that read the disk, the document is saved before they read.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
-"""How long to wait for a write of the file that is under way. If it takes longer, what was taken back is under review again."""
+"""Seconds to wait for a write of the file that is in progress. If it takes longer, the rejected changes are under review again."""
 
 
 class Unsaved:
-    """Of one workspace."""
+    """Applies the unsaved rejections of one workspace."""
 
     def __init__(
         self, state: State, reconciler: Reconciler, sender: Sender, journal: Journal, tasks: Background
@@ -43,7 +45,7 @@ class Unsaved:
         self._tasks = tasks
 
     def closed(self, tracked: Tracked) -> None:
-        """The user closed the document. Agents' writes of its file wait until that is put right."""
+        """The user closed the document. Agents' writes of its file wait until its unsaved rejections are applied."""
         left, path = tracked.still_taken_back(), to_path(tracked.document.uri)
         if left and path is not None and not tracked.is_clean():
             ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
@@ -59,7 +61,7 @@ class Unsaved:
             with anyio.move_on_after(WAIT_SECONDS):
                 async with (
                     tracked.looking
-                ):  # a reload is told as a closing, an opening, and what comes on top of that
+                ):  # a reload is reported as a closing, an opening, and the changes made on top of it
                     pass
             if await self._is_unsaved_again(uri, taken_back):
                 return
@@ -81,8 +83,8 @@ class Unsaved:
             await self._reconciler.look(again)
 
     async def _is_unsaved_again(self, uri: DocumentUri, taken_back: list[TakenBack]) -> bool:
-        """Who opens the file anew, with what it says, does not want what they rejected; where they
-        have typed since, that goes from the document."""
+        """Whether the user has typed in the document since it was opened again. If so, the rejected text is removed from the document. A user who opens
+        the file again with its text still does not want what they rejected."""
         again = self._state.documents.get(uri)
         if again is None:
             return False
