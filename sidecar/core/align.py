@@ -1,4 +1,4 @@
-"""Which runs of two token sequences are equal: `shortest` for a few differences, `align` for many, both bounded.
+"""align: finds the equal runs of two token sequences: `shortest` for a few differences, `align` for many, both bounded.
 
 Tokens are strings compared by equality (lines or words; the caller cuts them and joins them again). The greedy search is
 Myers' ("An O(ND) Difference Algorithm", 1986); the anchors on tokens that occur once are Bram Cohen's patience diff.
@@ -18,7 +18,7 @@ _SMALL = 200
 """Sequences up to this many tokens are searched greedily before anchors are looked for."""
 _GREEDY_LIMIT = 60
 _CHANCE = 500
-"""In more than _LARGE tokens, fewer than one anchor in this many is chance: nothing worth comparing is left."""
+"""In more than _LARGE tokens, fewer than one anchor in this many is chance, and nothing worth comparing is left."""
 _LARGE = 20_000
 
 
@@ -32,7 +32,7 @@ class Budget:
 def shortest(
     a: Sequence[str], b: Sequence[str], limit: int, budget: Budget, solid: int = 0
 ) -> tuple[list[Run], int, int] | None:
-    """The equal runs of a shortest edit script and where it ends, or None when it takes more than `limit` tokens.
+    """The equal runs of a shortest edit script and where it ends (x, y). None if it takes more than `limit` tokens.
 
     With `solid` > 0 the search ends early, after the first run of that many equal tokens: both sides are in step again.
     """
@@ -70,7 +70,7 @@ def shortest(
 
 
 def _runs(trace: list[list[int]], x: int, y: int, n: int, m: int) -> list[Run]:
-    """The way back from (x, y), which was reached with len(trace) - 1 differences."""
+    """The equal runs on the way back from (x, y), which was reached with len(trace) - 1 differences."""
     runs: list[Run] = []
     for d in range(len(trace) - 1, -1, -1):
         k = x - y
@@ -85,10 +85,10 @@ def _runs(trace: list[list[int]], x: int, y: int, n: int, m: int) -> list[Run]:
 
 
 def align(a: Sequence[str], b: Sequence[str], budget: Budget) -> list[Run]:
-    """Equal runs of two sequences, in order; the parts between them differ, or were too much work to compare."""
+    """The equal runs of two sequences, in order. The parts between them differ, or were too much work to compare."""
     found: list[Run] = []
     todo = [(0, len(a), 0, len(b))]
-    anchorable = 5 * (len(a) + len(b)) // 4  # tokens: everything once, and what that left apart
+    anchorable = 5 * (len(a) + len(b)) // 4  # tokens: all of them once, and a quarter for the parts left over
     while todo:
         x0, x1, y0, y1 = todo.pop()
         n = 0
@@ -136,7 +136,7 @@ def align(a: Sequence[str], b: Sequence[str], budget: Budget) -> list[Run]:
 
 
 def _anchors(a: Sequence[str], x0: int, x1: int, b: Sequence[str], y0: int, y1: int) -> list[tuple[int, int]]:
-    """Pairs of tokens that occur once on either side, as many as are in one order on both."""
+    """Pairs of tokens that occur once on either side: the longest chain in the same order on both."""
     in_b = set(b[y0:y1])
     xs = _once(a, (x for x in range(x0, x1) if a[x] in in_b))
     ys = _once(b, (y for y in range(y0, y1) if b[y] in xs))

@@ -1,11 +1,11 @@
 """Chunks: the pieces of a few KB in which a Text keeps its characters, and the index that finds the right one.
 
-A chunk is a plain `str`, which is immutable, so texts share it. Chunks end at a line's end if one is near enough, so that
-most lines are in one chunk; this affects only speed. Two things always hold: no chunk is empty unless it is the only one,
-and `\\r\\n` is never divided.
+A chunk is a plain `str`, which is immutable, so texts share chunks. Chunks end at a line's end if one is near enough, so that
+most lines are in one chunk; this affects only speed. Two things always hold: no chunk is empty unless it is the only one, and
+`\\r\\n` is never divided.
 
-Sizes were measured for typing and for reading lines in 10 MB (benchmarks/text_store.py): a smaller chunk makes the
-insertion cheaper and the copy of the chunk list at a snapshot more expensive.
+Sizes were measured for typing and for reading lines in 10 MB (benchmarks/text_store.py): a smaller chunk makes an insertion
+cheaper and the copy of the chunk list at a snapshot more expensive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import AnyStr
 
 TARGET = 4096
-"""Code points of a new chunk, at most."""
+"""The most code points of a new chunk."""
 MAXIMUM = 2 * TARGET
 """A chunk that becomes larger is divided."""
 MINIMUM = TARGET // 8
@@ -23,12 +23,12 @@ MINIMUM = TARGET // 8
 
 
 def divide(text: str) -> list[str]:
-    """A text in chunks."""
+    """The chunks of a text."""
     return list(divided(text))
 
 
 def divided(text: str, start: int = 0, end: int | None = None) -> Iterator[str]:
-    """The chunks of a text, or of its part from `start` to `end`, one after the other. The part is not copied as a whole."""
+    """Yield the chunks of a text, or of its part from `start` to `end`. The part is not copied as a whole."""
     end = len(text) if end is None else end
     while end - start > MAXIMUM:
         stop = _chunk_end(text, start)
@@ -38,7 +38,7 @@ def divided(text: str, start: int = 0, end: int | None = None) -> Iterator[str]:
 
 
 def divide_between(head: str, text: str, tail: str) -> Iterator[str]:
-    """The chunks of `head + text + tail`, likewise. A long `text` is not copied to put them together."""
+    """Yield the chunks of `head + text + tail`. A long `text` is not copied to join them."""
     if len(text) <= 4 * MAXIMUM:
         yield from divided(head + text + tail)
         return
@@ -58,16 +58,16 @@ def _chunk_end(text: str, start: int) -> int:
 
 
 def terminators(text: str) -> int:
-    """How many lines end in a text."""
+    """The number of line ends in a text."""
     newlines = text.count("\n")
     return newlines + text.count("\r") - text.count("\r\n") if "\r" in text else newlines
 
 
 def after_terminator(chunk: str, number: int, total: int) -> int:
-    """The offset behind the terminator `number` (from 1) of the `total` ones in a chunk."""
+    """The offset behind terminator `number` (from 1) of the `total` terminators in a chunk."""
     if (
         "\r" in chunk and chunk.count("\n") < total
-    ):  # some `\r` stands alone: the same offsets, one kind of terminator
+    ):  # some `\r` stands alone: replace by one kind of terminator with the same offsets
         chunk = chunk.replace("\r\n", " \n").replace("\r", "\n")
     if 2 * number <= total:
         return len(chunk) - len(chunk.split("\n", number)[number])
@@ -75,7 +75,7 @@ def after_terminator(chunk: str, number: int, total: int) -> int:
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many characters two strings have in common from the start."""
+    """The number of characters that two strings have in common at the start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -84,7 +84,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def common_suffix(one: str, other: str) -> int:
-    """How many characters two strings have in common from the end."""
+    """The number of characters that two strings have in common at the end."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -94,7 +94,7 @@ def common_suffix(one: str, other: str) -> int:
 
 
 def same_pieces(one: Iterable[AnyStr], other: Iterable[AnyStr]) -> bool:
-    """Whether the pieces of two texts say the same, cut at different places. Nothing is joined."""
+    """Whether two texts, cut into pieces at different places, are equal. Joins nothing."""
     others = iter(other)
     b, in_b = next(others, None), 0
     for a in one:
@@ -118,11 +118,11 @@ def same_pieces(one: Iterable[AnyStr], other: Iterable[AnyStr]) -> bool:
 
 
 class ChunkIndex:
-    """How many lines end and how many code points there are before each chunk.
+    """The number of terminators and of code points before each chunk.
 
-    Two Fenwick trees, so that finding a chunk and changing one cost the logarithm of their number: the sums over the first
-    `k` chunks are `tree[k]` plus the sums over the first `k` without its lowest bit. While one chunk is typed in, its growth is
-    kept apart.
+    Two Fenwick trees, so that finding a chunk and changing one cost the logarithm of their number: the sums over the first `k`
+    chunks are `tree[k]` plus the sums over the first `k` without its lowest bit. While the user types in one chunk, its growth
+    is kept apart.
     """
 
     __slots__ = ("_late", "_late_lines", "_late_points", "_lines", "_points", "_size", "_top")
@@ -146,7 +146,7 @@ class ChunkIndex:
         return new
 
     def add(self, chunk: int, lines: int, points: int) -> None:
-        """A chunk has gained this many terminators and code points."""
+        """Record that a chunk has gained this many terminators and code points."""
         if chunk != self._late:
             self.settle()
             self._late = chunk
@@ -154,7 +154,7 @@ class ChunkIndex:
         self._late_points += points
 
     def settle(self) -> None:
-        """Brings the trees up to date. Every look-up does this, so only a caller that gives the index away has to call it."""
+        """Bring the trees up to date. Every look-up does this, so only a caller that gives the index away has to call it."""
         size = self._size
         if points := self._late_points:
             tree = self._points
@@ -186,7 +186,8 @@ class ChunkIndex:
         return at, lines, points
 
     def chunk_of_offset(self, offset: int) -> tuple[int, int, int]:
-        """The chunk that contains an offset: at a border the chunk after it, at the text's end the last chunk. Then as above."""
+        """The chunk that contains an offset: at a border the chunk after it, at the text's end the last chunk. Then the
+        terminators and code points before it."""
         self.settle()
         lines_tree, points_tree, size = self._lines, self._points, self._size
         at, lines, points, step = 0, 0, 0, self._top
@@ -222,7 +223,7 @@ def line_end(chunk: str, start: int, limit: int) -> int:
 
 
 def terminators_gained(old: str, start: int, end: int, new: str) -> int:
-    """How many more terminators there are when old[start:end] becomes `new`, 0 < start, end < len(old)."""
+    """The number of terminators gained when old[start:end] becomes `new`, for 0 < start and end < len(old)."""
     before = old[start - 1]
     removed = old[start:end]
     if before != "\r" and "\n" not in new and "\r" not in new and "\n" not in removed and "\r" not in removed:

@@ -1,7 +1,7 @@
-"""Coordinates: how an editor names places in a text, and what it is sent in these terms.
+"""Coordinates: converts places in a text, and edits, to the editor's terms and back.
 
-Offsets inside are code points. An editor counts lines from 0, and characters from 0 in units of the encoding that was agreed on; for
-some only "\\n" ends a line (lf_lines.py).
+Offsets inside the sidecar are code points. An editor counts lines from 0, and characters from 0 in units of the negotiated encoding. For
+some editors only "\\n" ends a line (lf_lines.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sidecar.core.text import Encoding, Position, Text
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class TextEdit:
-    """Replace start..end (editor's encoding) by `new_text`; edits of one document never overlap and are sorted by start."""
+    """Replace start..end (in the editor's encoding) by `new_text`. The edits of one document never overlap and are sorted by start."""
 
     start: Position
     end: Position
@@ -42,8 +42,8 @@ class Coordinates:
         return text.offset_at(position, self.encoding)
 
     def edits(self, text: Text, changes: ChangeSet) -> tuple[TextEdit, ...]:
-        """Changes of `text` as an editor takes them: positions in the text before the change. What touches is one edit: VS Code tells it
-        as one, which would look like an edit over newer typing."""
+        """Changes of `text` as edits for the editor, with positions in the text before the change. Edits that touch are joined: VS
+        Code reports them as one, which would look like an edit over newer typing."""
         edits: list[TextEdit] = []
         place = self.places(text)
         done = 0
@@ -67,8 +67,8 @@ def _joined(edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _off_the_last_line(text: Text, edit: Edit) -> tuple[int, int, str]:
-    """Text added behind the final line end, as text added before it: the line behind it does not exist in every editor
-    (Neovim would save an extra blank line)."""
+    """An edit that adds text behind the final line end, as one that adds it before that line end. The line behind it does not exist
+    in every editor (Neovim would save an extra blank line)."""
     size = len(text)
     if edit.start != size or not size or not edit.new:
         return edit.start, edit.end, edit.new

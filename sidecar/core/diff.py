@@ -1,12 +1,12 @@
-"""Find the edits between two texts: small where they are small, and bounded in time whatever the texts are.
+"""diff: finds the edits between two texts, small where they can be, and in bounded time for any texts.
 
-`diff` gives what to send to an editor: whole lines where lines came or went, a few characters where a line was modified,
-so that cursors, folds and markers elsewhere stay. hunks.py finds the changed lines. This module compares them, first for
-lines whose indentation changed, then word by word. If that takes too much work or produces too many edits, a hunk stays one
-replacement: nobody benefits from half a million edits. A large text with an emoji of which more than a quarter is new is replaced as a whole.
+`diff` returns what to send to an editor: whole lines where lines were added or removed, a few characters where a line was modified, so that cursors,
+folds and markers elsewhere stay. hunks.py finds the changed lines. This module compares them, first for lines whose indentation changed, then word by
+word. If that takes too much work or produces too many edits, a hunk stays one replacement: nobody benefits from half a million edits. A large text with
+an emoji that is more than a quarter new is replaced as a whole.
 
-No edit begins or ends inside \\r\\n, a surrogate pair or (within reason) a character and its combining marks, neither in
-the old text nor in the new one. Offsets are code points.
+No edit begins or ends inside \\r\\n, a surrogate pair or (within reason) a character and its combining marks, neither in the old text nor in the new
+one. Offsets are code points.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sidecar.core.hunks import (
 )
 
 Splits: TypeAlias = Callable[[Any, int, int], bool]
-"""Whether a boundary at an offset of a text separates parts of one character, after it was moved by so many."""
+"""(text, offset, moved): whether a boundary at an offset of a text, which was already moved by `moved`, separates parts of one character."""
 
 _WORK = 300_000
 """align.py's steps for all hunks together."""
@@ -43,7 +43,7 @@ _A_WORD = 16
 
 
 def diff(old: str, new: str) -> ChangeSet:
-    """The edits that turn `old` into `new`: sorted, never touching, at most 10,000; none when the texts are equal."""
+    """The edits that turn `old` into `new`: sorted, never touching, at most 10,000. None if the texts are equal."""
     found = small(old, new, line_hunks(old, new))
     if _costs_more(new) and 4 * sum(hunk.new_end - hunk.new_start for hunk in found) > len(new):
         return ChangeSet(len(old), (Edit(0, len(old), new),))
@@ -51,8 +51,8 @@ def diff(old: str, new: str) -> ChangeSet:
 
 
 def _costs_more(new: str) -> bool:
-    """Whether copies of parts of a text, here and in the journal, take more than the user gains by edits that leave the rest alone: a large one of four
-    bytes for each character."""
+    """Whether copies of parts of `new`, here and in the journal, cost more than the user gains by smaller edits: so for a large text of four bytes
+    per character."""
     return len(new) >= narrow.FROM and sys.getsizeof(new) >= 4 * len(new)
 
 
@@ -68,8 +68,8 @@ def _edits(new: str, hunks: Iterable[Hunk]) -> tuple[Edit, ...]:
 
 
 def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = None) -> list[Hunk]:
-    """As `refined`, without the texts. `splits`: what says where a place must not begin or end."""
-    # So many hunks that hardly any of them can become two edits: not worth comparing further.
+    """Like `refined`, without the texts. `splits`: decides where an edit must not begin or end."""
+    # With so many hunks, hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
     found: list[Hunk] = []
     for done, hunk in enumerate(hunks, 1):
@@ -80,7 +80,7 @@ def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = Non
 
 
 def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
-    """Edits within changed lines: first lines whose indentation changed, then words in the rest; all or nothing."""
+    """Divide a hunk into edits within its lines: first by lines whose indentation changed, then by words in the rest; all or nothing."""
     if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
         return [hunk]
     whole = _trimmed(old, new, hunk)
@@ -95,7 +95,7 @@ def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
 
 
 def _indented(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
-    """The hunk in parts. A line and the same line with other blanks around it are one part."""
+    """The hunk in parts. A line and the same line with other blanks around it form one part."""
     a = lines_of(old[hunk.old_start : hunk.old_end])
     b = lines_of(new[hunk.new_start : hunk.new_end])
     i, j = hunk.old_start, hunk.new_start
@@ -138,7 +138,7 @@ def settled(
 
 
 def _splits(text: Sequence[str], at: int, grown: int) -> bool:
-    """Whether a boundary at `at` separates parts of one character. Long clusters are checked up to a limit only."""
+    """Whether a boundary at `at` separates parts of one character. Long clusters are checked only up to a limit."""
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]

@@ -1,8 +1,8 @@
 """escape: makes text from others safe to show to a person.
 
-An agent's title may contain terminal sequences, bidi overrides, zero-width characters or five thousand blanks. All of these
-can hide what the text contains. Printable characters stay; everything else is shown as `\\x1b`, `\\u202e` and so on. This is not a
-defence against look-alike letters.
+An agent's title may contain terminal sequences, bidi overrides, zero-width characters or five thousand blanks. All of these can hide what the
+text contains. Printable characters stay; everything else is shown as `\\x1b`, `\\u202e` and so on. This is no defence against look-alike
+letters.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # every program logs, and imports this before it does anything else
+if TYPE_CHECKING:  # every program logs, so it imports this module first
     from sidecar.core.change import Sliceable
 
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""
+"""Characters that are letters, marks or symbols by category but are displayed as nothing (fillers, the empty braille cell)."""
 
 _HIDES = re.compile(f"[{''.join(sorted(_INVISIBLE))}\ufe00-\ufe0d\U000e0100-\U000e01ef]")
-"""One of these, or a variation selector that is not in honest use."""
+"""One of these, or a variation selector without an honest use."""
 
 _NO_QUOTES = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-"""A word that no shell takes for anything else."""
+"""A word that no shell interprets."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -39,8 +39,8 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """The words of a command, each with clear boundaries and as a POSIX shell would take it, for a person to read. VS Code's panel writes them
-    the same way (`shell.ts`)."""
+    """A command for a person to read: each word clearly delimited and written as for a POSIX shell. VS Code's panel writes commands the
+    same way (`shell.ts`)."""
     return escape(" ".join(map(_word, words)))
 
 
@@ -49,7 +49,7 @@ def _word(word: str) -> str:
         return word
     if "'" not in word:
         return f"'{word}'"
-    # in double quotes, four characters would mean something to a shell
+    # four characters have a meaning in double quotes
     return "'" + word.replace("'", r"'\''") + "'" if any(c in word for c in '"$`\\') else f'"{word}"'
 
 
@@ -75,8 +75,8 @@ def plain(text: str | Sliceable, limit: int = 200) -> str:
 
 
 def _shows(character: str) -> bool:
-    # isprintable: false for Cc, Cf (bidi, zero-width), Cs, Co, Cn, Zl, Zp and every Zs but the space
-    # variation selectors are invisible; only the two that choose between text and emoji are in honest use
+    # isprintable: false for Cc, Cf (bidi, zero-width), Cs, Co, Cn, Zl, Zp and every Zs except the space.
+    # Variation selectors are invisible; only the two that choose between text and emoji have an honest use.
     return character.isprintable() and _HIDES.match(character) is None
 
 

@@ -1,9 +1,9 @@
-"""The final line end, in editors whose buffers are lines (Neovim).
+"""final_end: adapts changes for editors whose buffers are lists of lines (Neovim), which treat the final line end specially.
 
 There, the final line end is not text but a setting of the buffer. A change can neither add nor remove it, and saving normally
 writes one ('fixendofline'). An edit that removes it is made without the removal. An edit that adds one leaves a blank line on
-disk. So a change for such an editor leaves the end of the text alone: if there was a line end, it stays; if not, the change
-has one line end less than wanted, because the editor counts an empty last line as one more.
+the disk. So a change for such an editor leaves the end of the text alone: if there was a line end, it stays; if not, the
+change has one line end less than wanted, because the editor counts an empty last line as one more.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _ENDS = ("\r\n", "\n", "\r")
 
 
 def same_lines(one: str, other: str) -> bool:
-    """Whether two texts in the compared form are the same, but perhaps for their final line end."""
+    """Whether two texts in the compared form are equal, apart from their final line end."""
     return one == other or one.removesuffix("\n") == other.removesuffix("\n")
 
 
 def ended_as(text: str, other: str) -> str:
-    """`text` with a final line end if `other` has one, and else without it (both in the compared form)."""
+    """`text` with a final line end if `other` has one, otherwise without one (both in the compared form)."""
     bare = text.removesuffix("\n")
     return bare + "\n" if other.endswith("\n") else bare
 
@@ -43,7 +43,7 @@ def keep_final_end(text: str, changes: ChangeSet) -> ChangeSet:
 
 
 def _trimmed(text: str, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """Without the line end that the last edit removes and adds again."""
+    """The edits without the line end that the last edit removes and adds again."""
     if not edits:
         return edits
     *others, last = edits

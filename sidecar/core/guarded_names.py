@@ -1,7 +1,7 @@
-"""Guarded names: files that agents read or write only when the user was asked, by name, each group with where it comes from.
+"""guarded_names: the names of files that agents read or write only after the user was asked, in groups with their source.
 
-gitignore syntax beneath each root; a name without a slash counts at any depth and covers all beneath it; a leading `~/` anchors at the home
-folder. An agent that is added to the table of known agents (acp/known.py) brings its settings here: a test says so.
+gitignore syntax beneath each root. A name without a slash matches at any depth and covers everything beneath it. A leading `~/` anchors the
+name at the home folder. An agent added to the table of known agents (acp/known.py) needs its settings here: a test checks that.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ SECRETS: Mapping[str, tuple[str, ...]] = {
         "~/.config/gcloud",
     ),
 }
-"""Reading (or replacing) one asks. The order counts: a pattern with `!` takes back what those before it say."""
+"""Reading (or replacing) such a file asks. The order counts: a pattern with `!` takes back what the patterns before it say."""
 
 AGENT_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "claude-code": (".claude", ".mcp.json"),
@@ -112,7 +112,7 @@ AGENT_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "qwen": (".qwen",),
     "vibe": (".vibe",),
 }
-"""By agent: where it keeps what it runs and obeys (hooks, plugins, MCP servers, permissions), as its manual says."""
+"""For each agent: the files with what it runs and obeys (hooks, plugins, MCP servers, permissions), according to its manual."""
 
 PROTECTED: Mapping[str, tuple[str, ...]] = {
     "git: hooks, filters, drivers (gitattributes(5), gitmodules(5))": (
@@ -200,7 +200,7 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         "**/.cargo/config*",
     ),
 }
-"""Files that make programs run: writing one asks in every mode, also when it does not exist yet."""
+"""Files that make programs run. Writing one asks in every mode, even if it does not exist yet."""
 
 SECRET_PATTERNS: tuple[str, ...] = tuple(pattern for group in SECRETS.values() for pattern in group)
 PROTECTED_PATTERNS: tuple[str, ...] = tuple(
@@ -209,7 +209,7 @@ PROTECTED_PATTERNS: tuple[str, ...] = tuple(
 
 
 def plain_names() -> list[str]:
-    """The names in the lists that stand for one file or folder: what has a short name of its own on NTFS."""
+    """The names in the lists that stand for one file or folder: those that have a short name on NTFS."""
     found = (
         part
         for pattern in (*SECRET_PATTERNS, *PROTECTED_PATTERNS)

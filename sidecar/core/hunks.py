@@ -1,12 +1,12 @@
-"""Finds the changed lines between two texts, in bounded time for any texts.
+"""hunks: finds the changed lines between two texts, in bounded time for any texts.
 
-merge.py and people compare `line_hunks`; diff.py turns them into edits for an editor. `scan` is the search itself, for any
-`Grain` of tokens.
+merge.py compares `line_hunks`, which are also shown to people; diff.py turns them into edits for an editor. `scan` is the search
+itself, for any `Grain` of tokens.
 
 How it works: equal stretches are skipped 16 KiB at a time. At a difference, a window of tokens on each side is compared until
 both sides match again. If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
-token by token. A count of work, never a clock, limits each stage: the same two texts always give the same hunks. When no work
-is left, the rest is one hunk.
+token by token. A count of work, never a clock, limits each stage: the same two texts always give the same hunks. When no work is
+left, the rest is one hunk.
 
 Lines end with \\n, \\r\\n or \\r and nothing else (LSP). Offsets are code points.
 """
@@ -29,11 +29,12 @@ _BLOCK = 1 << 16
 _NEEDLE = 96
 """Code points of a piece that is searched for in the other text: long enough to be rare, and shorter than most blocks."""
 _FARTHEST = 1 << 20
-"""How far after a difference such a piece is taken, at most."""
+"""How far after a difference such a piece is taken at most, in code points."""
 _MOST_LINES = 200_000
-"""Of both texts together, that are compared one by one: their strings take several times their characters."""
+"""The most lines, of both texts together, that are compared one by one: their strings take several times the memory of their
+characters."""
 _WORK = 400_000
-"""align.py's steps; with _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
+"""The budget in align.py's steps. With _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
 
 
 class Hunk(NamedTuple):
@@ -60,11 +61,11 @@ class Grain(NamedTuple):
     solid: int
     """Equal tokens in a row that end a difference."""
     dense: int
-    """Longest rest, in code points, that is cut into tokens at all."""
+    """The longest rest, in code points, that is cut into tokens at all."""
 
 
 def line_hunks(old: str, new: str) -> list[Hunk]:
-    """What changed as whole lines, sorted, with an equal line between any two hunks; equal texts give none.
+    """The changes as whole lines, sorted, with an equal line between any two hunks. Empty for equal texts.
 
     Both sides of a hunk start and end at a line's start or at the text's end.
     """
@@ -75,10 +76,10 @@ def line_hunks(old: str, new: str) -> list[Hunk]:
 
 
 def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
-    """For each of `line_hunks`, the stretch of `old` it could lie in.
+    """For each of `line_hunks`, the stretch of `old` in which it could lie.
 
-    For a hunk that replaces lines, this is its own stretch. A hunk that only inserts or only deletes can often be moved by whole
-    lines without changing the result: up until its last line differs from the line before it, and down likewise."""
+    For a hunk that replaces lines, this is its own stretch. A hunk that only inserts or only deletes can often be moved by
+    whole lines without changing the result: up until its last line differs from the line before it, and down likewise."""
     found: list[tuple[int, int]] = []
     for index, hunk in enumerate(hunks):
         up = down = 0
@@ -95,7 +96,7 @@ def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text with their ends; nothing but \\n, \\r\\n and \\r ends one."""
+    """The lines of a text with their ends. Only \\n, \\r\\n and \\r end a line."""
     # `str.splitlines` is by far the fastest, but knows line ends that LSP does not.
     if (
         "\x0b" in text
@@ -110,12 +111,12 @@ def lines_of(text: str) -> list[str]:
 
 
 def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
-    """The hunks within a region, none touching the next. With a grain of lines, they are whole lines if the region is."""
+    """The hunks within a region, none of which touch. With a grain of lines, they are whole lines if the region is."""
     hunks: list[Hunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
     while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
         if grain.by_line and _is_one_line(old, *rest[:2]) and _is_one_line(new, *rest[2:]):
-            break  # it may be all of a file, and there is nothing within it to look for
+            break  # it may be a whole file, and there is nothing within it to look for
         step = _resync(old, new, rest, grain, budget)
         if step is None:
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
@@ -155,7 +156,7 @@ def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> lis
 
 
 def _window(text: str, start: int, end: int, size: int, grain: Grain) -> tuple[list[str], bool]:
-    """The first whole tokens of text[start:end], and whether that is all of them."""
+    """The first whole tokens of text[start:end], and whether these are all."""
     while start + size < end:
         tokens = grain.cut(text[start : start + size])
         tokens.pop()
@@ -166,9 +167,9 @@ def _window(text: str, start: int, end: int, size: int, grain: Grain) -> tuple[l
 
 
 def _up_to_piece(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> Hunk:
-    """The part of `rest` in front of a place where both sides are equal; all of it when no such place is found.
+    """The part of `rest` before a place where both sides are equal; all of it if no such place is found.
 
-    The search looks for a piece of one side in the other. It takes pieces ever farther from the start; a piece counts only if
+    The search looks for a piece of one side in the other. It takes pieces ever farther from the start. A piece counts only if
     it occurs exactly once."""
     i, i_end, j, j_end = rest
     step = 0
@@ -219,7 +220,7 @@ def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list
 
 
 def _cut(text: str, start: int, end: int, grain: Grain) -> list[str]:
-    """The tokens of text[start:end], which is not copied as a whole if they are lines."""
+    """The tokens of text[start:end]. If they are lines, the text is not copied as a whole."""
     tokens: list[str] = []
     while grain.by_line and end - start > 2 * _BLOCK:
         stop = _next_line(text, start + _BLOCK, end)
@@ -241,7 +242,7 @@ def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j:
 
 
 def add(hunks: list[Hunk], hunk: Hunk) -> None:
-    """Appends a hunk unless it is empty, joining it to the last one where they touch."""
+    """Append a hunk unless it is empty. If it touches the last one, the two are joined."""
     i, i_end, j, j_end = hunk
     if i == i_end and j == j_end:
         return
@@ -253,10 +254,10 @@ def add(hunks: list[Hunk], hunk: Hunk) -> None:
 def without_crumbs(
     old: str, hunks: Iterable[Hunk], weight: int, around: Callable[[int, int], int]
 ) -> list[Hunk]:
-    """Joins hunks that have too little unchanged text between them, compared with the size of their changes.
+    """Join hunks with too little unchanged text between them, compared with the size of their changes.
 
     `a, b` → `x, y` is one edit. A single `}` that a rewritten page shares with the old one is chance. Unchanged text that
-    contains a line end counts `weight` times; `around` is min or max, applied to the two hunks."""
+    contains a line end counts `weight` times. `around` is min or max, applied to the sizes of the two hunks."""
     joined: list[Hunk] = []
     for hunk in hunks:
         while joined:
@@ -274,7 +275,7 @@ def without_crumbs(
 
 
 def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
-    """At most `limit` hunks: those nearest to each other are joined."""
+    """At most `limit` hunks: the nearest ones are joined."""
     if len(hunks) <= limit:
         return hunks
     distances = sorted(b.old_start - a.old_end for a, b in pairwise(hunks))
@@ -309,7 +310,7 @@ def _skip_equal_back(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
 
 
 def common_prefix(old: str, new: str, region: Hunk) -> int:
-    """How many code points both sides of the region have in common at its start."""
+    """The number of code points that both sides of the region have in common at the start."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)
     done, size = 0, 256
@@ -331,7 +332,7 @@ def common_prefix(old: str, new: str, region: Hunk) -> int:
 
 
 def common_suffix(old: str, new: str, region: Hunk) -> int:
-    """How many code points both sides of the region have in common at its end."""
+    """The number of code points that both sides of the region have in common at the end."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)
     done, size = 0, 256
@@ -353,7 +354,7 @@ def common_suffix(old: str, new: str, region: Hunk) -> int:
 
 
 def _next_line(text: str, start: int, end: int) -> int:
-    """The start of the first line that begins behind `start`; `end` when there is none."""
+    """The start of the first line that begins behind `start`; `end` if there is none."""
     line_feed = text.find("\n", start, end)
     stop = end if line_feed < 0 else line_feed
     carriage_return = text.find("\r", start, stop)

@@ -1,4 +1,4 @@
-"""Limits of a JSON message beyond its size in bytes: how many values it may have, and how deeply they may be nested.
+"""json_limits: limits of a JSON message beyond its size in bytes: how many values it may have, and how deeply they may be nested.
 
 A line of brackets takes a hundred times its size in memory, and seconds to read; a thousand levels overflow the interpreter's stack.
 """
@@ -10,20 +10,20 @@ from typing import cast
 
 
 class Unusable(str):
-    """Replaces the params of an unusable message; says why in words."""
+    """Replaces the params of an unusable message. Its text says why."""
 
     __slots__ = ()
 
 
 class NotJson(Unusable):
-    """In place of the params of what is no JSON, such as half a message: JSON-RPC has a code of its own for that."""
+    """Replaces the params of something that is not JSON, such as half a message. JSON-RPC has a code of its own for that."""
 
     __slots__ = ()
 
 
 VALUES = 20_000
-"""The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must
-take less than 20 ms.
+"""The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must take less
+than 20 ms.
 """
 DEEPEST = 200
 """The deepest nesting of arrays and objects."""
@@ -31,8 +31,8 @@ _STRINGS = re.compile(rb'"[^"]*"?')
 
 
 def has_too_many_values(line: bytes) -> bool:
-    """Whether the message would take a hundred times its size in memory, and seconds to read: `[{},{},…`. Punctuation
-    inside texts does not count.
+    """Whether the message has too many values, such as `[{},{},…`: it would take a hundred times its size in memory, and seconds to
+    read. Punctuation inside texts does not count.
     """
     if separators(line) <= VALUES:
         return False
@@ -43,8 +43,8 @@ def has_too_many_values(line: bytes) -> bool:
 
 
 def is_too_deep(message: object) -> bool:
-    """The depth that json, msgspec and the recipients can handle depends on the Python version; none can handle a thousand
-    everywhere.
+    """Whether values are nested too deeply. The depth that json, msgspec and the recipients can handle depends on the Python
+    version; none can handle a thousand everywhere.
     """
     level: list[object] = [message]
     for _ in range(DEEPEST):
@@ -61,5 +61,5 @@ def is_too_deep(message: object) -> bool:
 
 
 def separators(line: bytes) -> int:
-    """Counts in one pass; `count` would take one step for each separator."""
+    """The number of `,`, `[` and `{`, counted in one pass; `count` would take one step for each."""
     return len(line) - len(line.translate(None, b",[{"))

@@ -1,4 +1,4 @@
-"""JSON objects put together."""
+"""json_objects: joins JSON objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from sidecar.core.json_types import Json
 
 
 def joined(one: Json, other: Json) -> Json:
-    """The fields of both, also in objects within; where both have something else, the other's."""
+    """The fields of both objects, joined in the same way where both have an object. Where both have another value,
+    the value of `other`."""
     return {**one, **other} | {
         key: joined(cast("Json", one[key]), cast("Json", other[key]))
         for key in one.keys() & other.keys()

@@ -1,4 +1,4 @@
-"""What a JSON object is in this program's types."""
+"""json_types: the types of a JSON object in this program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 Json = Mapping[str, object]
-"""One that is only read, and of which nothing is known but that it is an object."""
+"""An object that is only read, and about whose content nothing is known."""
 JsonDict = dict[str, Any]
-"""One that is being made, or that whoever reads it takes at its word."""
+"""An object that is being built, or whose content the reader trusts."""

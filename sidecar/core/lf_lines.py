@@ -1,13 +1,13 @@
-"""Positions in editors for which only "\\n" ends a line: Neovim, Emacs, Helix.
+"""lf_lines: positions in editors for which only "\\n" ends a line: Neovim, Emacs, Helix.
 
-In LSP, "\\r" ends a line too (3.17, "Text Documents"). For these editors, a lone "\\r" is an ordinary character, and in files
-with both kinds of line ends a position can lie between "\\r" and "\\n". So in a text with a lone "\\r", all later lines have
-other numbers than in LSP. An edit sent with LSP's numbers lands in the wrong line, and nobody notices: both sides use the
-same number for different places. Such texts are rare. This module counts lines for them only, at a cost proportional to
-their length; Text handles all other texts.
+In LSP, "\\r" ends a line too (3.17, "Text Documents"). For these editors, a lone "\\r" is an ordinary character, and in files with
+both kinds of line ends a position can lie between "\\r" and "\\n". So in a text with a lone "\\r", all later lines have other
+numbers than in LSP. An edit sent with LSP's numbers lands in the wrong line, and nobody notices: both sides use the same number for
+different places. Such texts are rare. This module counts lines only for them, at a cost proportional to their length; Text handles
+all other texts.
 
-`LfLines` accompanies a rope that is edited; `places` and `offset_at` are for a text that does not change. Which editors these rules
-are for is known to `Coordinates`.
+`LfLines` accompanies a rope that is edited; `places` and `offset_at` are for a text that does not change. `Coordinates` knows for
+which editors these rules apply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONE = re.compile("\r(?!\n)")
 
 
 def has_lone_return(text: Text) -> bool:
-    """Whether LSP's line numbers are not those of an editor that ends lines at "\\n" only."""
+    """Whether LSP's line numbers differ from those of an editor that ends lines only at "\\n"."""
     return any("\r" in chunk and _LONE.search(chunk) is not None for chunk in text.chunks)
 
 
@@ -52,7 +52,7 @@ class LfLines:
         self._whole(text)
 
     def apply(self, rope: Rope, range: Range | None, new: str, encoding: Encoding) -> Edit:
-        """As `Rope.apply`."""
+        """Like `Rope.apply`."""
         if range is None:
             self._whole(new)
             return rope.apply(None, new, encoding)
@@ -69,7 +69,7 @@ class LfLines:
             snapshot = rope.snapshot()
             start, end = (_behind_the_return(snapshot, place, encoding) for place in range)
             if (start, end) == tuple(snapshot.offset_at(place, encoding) for place in range):
-                edit = rope.apply(range, new, encoding)  # which also knows about halves of characters
+                edit = rope.apply(range, new, encoding)  # it also handles halves of characters
                 self._look_at(rope, edit)
                 return edit
         edit = rope.splice(start, end, new)
@@ -81,7 +81,7 @@ class LfLines:
         self._lone = self._returns and _LONE.search(text) is not None
 
     def _look_at(self, rope: Rope, edit: Edit) -> None:
-        """Once there was a lone "\r", it is assumed to be there until the whole text arrives."""
+        """Check an edit for a lone "\\r". Once there was one, it is assumed to be there until the whole text arrives."""
         if self._lone or not (self._returns or "\r" in edit.new):
             return
         self._returns = True
@@ -94,7 +94,7 @@ class LfLines:
 
 
 def _behind_the_return(text: Text, position: Position, encoding: Encoding) -> int:
-    """A line that ends with CRLF has one position more than in LSP: between the two characters."""
+    """The offset of a position. A line that ends with CRLF has one position more than in LSP: between the two characters."""
     offset = text.offset_at(position, encoding)
     if text.slice(offset, min(offset + 2, len(text))) != "\r\n":
         return offset
@@ -113,7 +113,7 @@ def _offset(text: str, position: Position, encoding: Encoding) -> int:
             return len(text)
         start = end + 1
     end = text.find("\n", start)
-    limit = min(len(text) if end < 0 else end, start + units)  # no code point is less than one unit
+    limit = min(len(text) if end < 0 else end, start + units)  # a code point is at least one unit
     return start + points_of(text[start:limit], units, encoding)
 
 

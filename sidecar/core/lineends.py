@@ -1,4 +1,5 @@
-"""Line ends: `\\n`, `\\r\\n` and `\\r`, and nothing else. Folds them into one symbol to compare texts, and expands them to write."""
+"""lineends: handles the line ends `\\n`, `\\r\\n` and `\\r`, and no others. Folds them into one symbol to compare texts, and expands
+them to write."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ Terminator = Literal["\n", "\r\n", "\r"]
 
 
 def fold(text: str) -> str:
-    """The text with every terminator as `\\n`: the form in which texts of different origin are compared."""
+    """The text with every terminator as `\\n`: the form in which texts from different sources are compared."""
     if "\r" not in text:
         return text
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def dominant(text: str | Iterable[str]) -> Terminator:
-    """The terminator that most lines of the text have; `\\n` when there is none. Ties: `\\n` before `\\r\\n` before `\\r`. `text`: or its
-    pieces, none of which ends between `\\r` and `\\n`."""
+    """The terminator that most lines of the text have; `\\n` if there is none. Ties: `\\n` before `\\r\\n` before `\\r`. `text` may
+    also be its pieces, none of which ends between `\\r` and `\\n`."""
     if isinstance(text, str) and "\r" not in text:
         return "\n"
     both = newlines = returns = 0
@@ -32,7 +33,7 @@ def dominant(text: str | Iterable[str]) -> Terminator:
 
 
 def has_one_kind(text: str) -> bool:
-    """Whether every line ends with "\\n", or every line with "\\r\\n". A lone "\\r" is no line's end to most editors."""
+    """Whether every line ends with "\\n", or every line with "\\r\\n". To most editors, a lone "\\r" ends no line."""
     if "\r" not in text:
         return True
     both = text.count("\r\n")

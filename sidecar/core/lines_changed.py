@@ -1,6 +1,7 @@
-"""lines_changed: the lines that a change adds and removes, as a diff of whole lines counts them: a word put into a line is one of each.
+"""lines_changed: counts the lines that a change adds and removes, as a diff of whole lines does: a word inserted into a line counts as
+one of each.
 
-Counted from the edits. No text is compared or put together, however long it is.
+The count uses the edits only. No text is compared or joined, however long it is.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from sidecar.core.text import Encoding, Text
 
 
 def lines_changed(before: Text | str, changes: ChangeSet | Places) -> tuple[int, int]:
-    """Lines added and removed. `before`: the text that `changes` are of."""
+    """The numbers of lines added and removed. `before`: the text that `changes` apply to."""
     line_of = _lines_of(before)
     added = removed = 0
     shared = -1
-    """The line in which the last edit ended, when it goes on there."""
+    """The line in which the last edit ended, if the edit ended inside it; otherwise -1."""
     for start, end, put, last_put in _puts(changes):
         first, last = line_of(start), line_of(end)
         ends_line = _starts_line(before, end)
         then_ends_line = last_put in "\r\n" if last_put else _starts_line(before, start)
         at_end = end == len(before)
-        # behind both, a line begins: it is none of this edit's; where the text ends there, there is none
+        # behind both, a line begins that this edit does not touch; where the text ends, there is none
         beside = ends_line and then_ends_line
         removed += last - first + (not beside and not (at_end and ends_line))
         added += put + (not beside and not (at_end and then_ends_line))
@@ -35,7 +36,7 @@ def lines_changed(before: Text | str, changes: ChangeSet | Places) -> tuple[int,
 
 
 def _puts(changes: ChangeSet | Places) -> Iterator[tuple[int, int, int, str]]:
-    """From where to where something is replaced, how many lines end in what is put there, and its last character."""
+    """For each edit: its start and end, the number of line ends in its new text, and the last character of that."""
     if not isinstance(changes, Places):
         yield from ((e.start, e.end, terminators(e.new), e.new[-1:]) for e in changes.edits)
         return
@@ -50,7 +51,7 @@ def _puts(changes: ChangeSet | Places) -> Iterator[tuple[int, int, int, str]]:
 
 
 def _lines_of(text: Text | str) -> Callable[[int], int]:
-    """What gives the line of an offset; for a string, of ever larger ones."""
+    """Returns a function from offset to line. For a string, offsets must be asked for in ascending order."""
     if isinstance(text, Text):
         return lambda offset: text.position_at(offset, Encoding.UTF_32).line
     line = reached = 0

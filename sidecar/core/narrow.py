@@ -1,7 +1,7 @@
-"""Narrow: the chunks of a large text, each in as few bytes as its own characters need.
+"""Narrow: stores the chunks of a large text, each in as few bytes as its own characters need.
 
-Python keeps four bytes for every character of a string with one emoji, and two for one with a dash. A chunk that takes at most two thirds of that as
-UTF-8 is kept so, and is a string only while somebody looks at it. Nobody can see the difference, but for the memory.
+Python stores four bytes per character for a string with one emoji, and two for one with a dash. A chunk whose UTF-8 takes at most two thirds of that
+is stored as UTF-8, and is a string only while somebody looks at it. The only visible difference is the memory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Protocol, TypeAlias, cast, overload
 from sidecar.core.chunks import common_prefix, common_suffix, divided, same_pieces
 
 FROM = 1024 * 1024
-"""Code points of a text whose chunks are kept so, at least: in a smaller one they are not worth the time."""
+"""The fewest code points of a text whose chunks are stored in this way: for a smaller text it is not worth the time."""
 
 _FOUR = range(0xF0, 0xF5)
-"""The first bytes of characters that have four as UTF-8."""
+"""The first bytes of characters that take four bytes in UTF-8."""
 
 _RUN = 64
-"""Chunks that are made strings at a time."""
+"""The number of chunks that are made strings at a time."""
 
 Kept: TypeAlias = str | bytes
-"""A chunk as it is kept. The same chunk is always kept in the same way."""
+"""A chunk in its stored form. Equal chunks have equal stored forms."""
 
 
 class Narrow:
@@ -34,7 +34,7 @@ class Narrow:
     def __init__(self, chunks: Iterable[str] = ()) -> None:
         self.kept: list[Kept] = []
         self.sizes: list[int] = []
-        """The code points of each."""
+        """The number of code points of each chunk."""
         for chunk in chunks:
             self.kept.append(_kept(chunk))
             self.sizes.append(len(chunk))
@@ -55,12 +55,12 @@ class Narrow:
         return map(_chunk, reversed(self.kept))
 
     def runs(self) -> Iterator[str]:
-        """What they say, some at a time: faster than one by one."""
+        """The text in strings of several chunks: faster than one by one."""
         for are_narrow, run in groupby(self.kept, lambda kept: isinstance(kept, bytes)):
             if not are_narrow:
                 yield from cast("Iterator[str]", run)
                 continue
-            size = 1  # whoever compares often needs one only
+            size = 1  # a comparison often needs only one
             while some := [*islice(run, size)]:
                 yield _decoded(b"".join(cast("list[bytes]", some)))
                 size = _RUN
@@ -96,7 +96,7 @@ class Narrow:
         return self[:]
 
     def keep(self, at: int, kept: Kept, size: int) -> None:
-        """Puts a chunk there that another one of these keeps so, and that has so many code points."""
+        """Store a chunk in the stored form that another Narrow has for it. `size` is its number of code points."""
         self.kept[at], self.sizes[at] = kept, size
 
     def only(self, numbers: Iterable[int]) -> Narrow:
@@ -108,23 +108,24 @@ Chunks: TypeAlias = list[str] | Narrow
 
 
 def chunks_of(text: str, start: int = 0, end: int | None = None) -> Chunks:
-    """A text, or a part of it, in chunks."""
+    """The chunks of a text, or of a part of it."""
     pieces = divided(text, start, end)
     return Narrow(pieces) if len(text) >= FROM and takes_wide(text) else list(pieces)
 
 
 def takes_wide(text: str) -> bool:
-    """Whether the chunks of a text with this in it are worth keeping so, if it is long enough: it takes four bytes for each character."""
+    """Whether the chunks of a text that contains this string are worth storing in this way, if it is long enough: it takes four bytes per
+    character."""
     return not text.isascii() and sys.getsizeof(text) >= 4 * len(text)
 
 
 def takes_more(text: str) -> bool:
-    """The same where the text is held beside others of its kind for a while: it takes two or four."""
+    """Like `takes_wide`, for a text that is held for a while beside others of its kind: it takes two or four bytes per character."""
     return not text.isascii() and sys.getsizeof(text) >= 2 * len(text)
 
 
 def is_wide(kept: Kept) -> bool:
-    """Whether a string with this in it takes four bytes for each character."""
+    """Whether a string that contains this chunk takes four bytes per character."""
     if isinstance(kept, bytes):
         return any(first in kept for first in _FOUR)
     return (
@@ -135,7 +136,7 @@ def is_wide(kept: Kept) -> bool:
 
 
 def put_together(lists: Iterable[Chunks]) -> Chunks:
-    """The chunks of all of them."""
+    """The chunks of all lists, in one list."""
     lists = list(lists)
     if not any(isinstance(one, Narrow) for one in lists):
         return [chunk for one in lists for chunk in one]
@@ -146,7 +147,7 @@ def put_together(lists: Iterable[Chunks]) -> Chunks:
 
 
 def joined(chunks: Chunks) -> str:
-    """What they say. Not all of them are made strings one by one."""
+    """The text of the chunks. It avoids making a string of each chunk."""
     if isinstance(chunks, list):
         return "".join(chunks)
     wide = sum(size for kept, size in zip(chunks.kept, chunks.sizes, strict=True) if isinstance(kept, bytes))
@@ -156,7 +157,7 @@ def joined(chunks: Chunks) -> str:
 
 
 def alike(one: Chunks, other: Chunks) -> int:
-    """How many chunks at the beginning are the same in both."""
+    """The number of chunks at the beginning that are the same in both."""
     mine, others = as_kept(one), as_kept(other)
     low, high = 0, min(len(mine), len(others))
     while low < high:
@@ -166,56 +167,56 @@ def alike(one: Chunks, other: Chunks) -> int:
 
 
 def unlike(one: Chunks, other: Chunks) -> tuple[Chunks, Chunks]:
-    """What is left of two lists without these."""
+    """Both lists without the chunks at the beginning that are the same."""
     first = alike(one, other)
     return one[first:], other[first:]
 
 
 def runs(chunks: Chunks) -> Iterable[str]:
-    """What they say, in pieces of any size."""
+    """The text of the chunks, in pieces of any size."""
     return chunks if isinstance(chunks, list) else chunks.runs()
 
 
 def sizes(chunks: Chunks) -> list[int]:
-    """The code points of each."""
+    """The number of code points of each chunk."""
     return chunks.sizes if isinstance(chunks, Narrow) else [len(chunk) for chunk in chunks]
 
 
 def size_at(chunks: Chunks, at: int) -> int:
-    """The code points of one."""
+    """The number of code points of one chunk."""
     return chunks.sizes[at] if isinstance(chunks, Narrow) else len(chunks[at])
 
 
 def as_kept(chunks: Chunks | tuple[str, ...]) -> list[Kept]:
-    """As they are kept: where one object is in two lists, both have the same chunk there."""
+    """The chunks in their stored form. If the same object is in two lists, both have the same chunk there."""
     return chunks.kept if isinstance(chunks, Narrow) else [*chunks]
 
 
 def utf_8(chunks: Chunks) -> Iterator[bytes]:
-    """The UTF-8 of each, lone surrogates included."""
+    """The UTF-8 of each chunk, including lone surrogates."""
     for one in as_kept(chunks):
         yield one if isinstance(one, bytes) else _encoded(one)
 
 
 def say_the_same(one: Chunks, other: Chunks) -> bool:
-    """Whether they do, cut at different places. Nothing is joined."""
+    """Whether the texts of the chunks are equal. The chunks may be cut at different places; nothing is joined."""
     if _are_bytes(one) and _are_bytes(other):
         return same_pieces(utf_8(one), utf_8(other))
     return same_pieces(runs(one), runs(other))
 
 
 def _are_bytes(chunks: Chunks) -> bool:
-    """Whether most are kept so: to make it of the others takes longer than to compare them."""
+    """Whether most chunks are stored as UTF-8: encoding the others would take longer than comparing strings."""
     return 2 * sum(isinstance(kept, bytes) for kept in as_kept(chunks)) > len(chunks)
 
 
 def has_return(kept: Kept) -> bool:
-    """Whether there is a "\r" in it."""
+    """Whether it contains a "\\r"."""
     return b"\r" in kept if isinstance(kept, bytes) else "\r" in kept
 
 
 def pairs(kept: Kept) -> int:
-    """How many "\r\n" are in it."""
+    """The number of "\\r\\n" in it."""
     return kept.count(b"\r\n") if isinstance(kept, bytes) else kept.count("\r\n")
 
 
@@ -223,7 +224,7 @@ def _kept(chunk: str) -> Kept:
     if not takes_more(chunk):
         return chunk
     narrow = _encoded(chunk)
-    # A copy: what the encoder returns stands at the beginning of room for the longest UTF-8, and nobody else fits into the rest.
+    # A copy: the encoder's result occupies room for the longest UTF-8, and nothing else fits into the rest.
     return bytes(memoryview(narrow)) if 3 * len(narrow) <= 2 * sys.getsizeof(chunk) else chunk
 
 
@@ -246,7 +247,7 @@ def _decoded(kept: bytes) -> str:
 
 
 class Compared(Protocol):
-    """A string, or what looks like one."""
+    """A string, or an object with the same methods."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, at: int | slice, /) -> str: ...
@@ -255,7 +256,7 @@ class Compared(Protocol):
 
 
 def difference(chunks: Chunks, length: int, new: Compared) -> tuple[int, int]:
-    """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
+    """The start and end, in the old text, of the stretch in which it differs from the new one. Never between `\\r` and `\\n`."""
     start = 0
     for chunk in chunks:
         if not new.startswith(chunk, start):

@@ -1,8 +1,8 @@
-"""Normal: a text in the form that is compared (no byte order mark, every line end one symbol), and the way back to the raw text.
+"""Normal: a text in the compared form (no byte order mark, one symbol for every line end), and the way back to the raw text.
 
-Editors and agents disagree about line ends and byte order marks: Emacs and Kate hand CRLF files over as LF, VS Code evens
-out mixed ones and strips the mark, agents usually send LF. Compared as raw texts, every line would be a change. So base, ours
-and theirs are compared in this form, and only real changes are carried back to the raw text. Its untouched lines keep their
+Editors and agents disagree about line ends and byte order marks: Emacs and Kate hand CRLF files over as LF, VS Code unifies
+mixed ones and strips the mark, agents usually send LF. Compared as raw texts, every line would be a change. So base, ours and
+theirs are compared in this form, and only real changes are carried back to the raw text. Its untouched lines keep their
 terminators.
 """
 
@@ -44,7 +44,7 @@ def without_mark(raw: AnyText) -> AnyText:
 
 
 def says(text: Text, compared: AnyText) -> bool:
-    """Whether `compared` is the compared form of `text`, found without making that."""
+    """Whether `compared` is the compared form of `text`."""
     return text.compared() == compared
 
 
@@ -54,7 +54,7 @@ def say_the_same(one: Text, other: Text) -> bool:
 
 
 class Normal:
-    """A raw text beside its compared form. Offsets are code points."""
+    """A raw text with its compared form. Offsets are code points."""
 
     __slots__ = ("_marks", "_shift", "raw", "terminator", "text")
 
@@ -67,11 +67,12 @@ class Normal:
 
     @property
     def _has_lone_returns(self) -> bool:
-        """Of a text without, every change is the same in both forms: none begins or ends within "\r\n"."""
+        """Whether the raw text has a "\\r" that is not part of "\\r\\n". Without one, every change is the same in both forms,
+        because none begins or ends inside "\\r\\n"."""
         return self.raw.count("\r") != self.raw.count("\r\n")
 
     def offset_in_raw(self, offset: int) -> int:
-        """Where `offset` of the compared form lies in the raw text; never between "\\r" and "\\n"."""
+        """The offset in the raw text for `offset` in the compared form; never between "\\r" and "\\n"."""
         if self._marks is None:
             # the offset in `text` of each "\n" that stands for two characters of `raw`
             pairs = re.finditer("\r\n", "" if self.text is self.raw else self.raw)
@@ -79,7 +80,7 @@ class Normal:
         return offset + self._shift + bisect_left(self._marks, offset)
 
     def changes_in_raw(self, changes: ChangeSet) -> ChangeSet:
-        """The same changes for the raw text; new lines take the raw text's majority terminator."""
+        """The same changes for the raw text. New lines get the raw text's most frequent terminator."""
         if changes.length != len(self.text):
             raise ValueError(f"changes for a text of {changes.length}, this one has {len(self.text)}")
         if self.text is self.raw:

@@ -1,4 +1,4 @@
-"""NormalText: as `Normal`, of a Text, without making strings of it."""
+"""NormalText: like `Normal`, for a Text, without building strings of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidecar.core.text import Text
 
 
 class NormalText:
-    """A raw text beside its compared form. Offsets are code points."""
+    """A raw text with its compared form. Offsets are code points."""
 
     __slots__ = ("_marks", "_shift", "raw", "terminator", "text")
 
@@ -30,7 +30,7 @@ class NormalText:
         self._marks: array[int] | None = None
 
     def offset_in_raw(self, offset: int) -> int:
-        """As `Normal.offset_in_raw`."""
+        """Like `Normal.offset_in_raw`."""
         if self._marks is None:
             self._marks = array("Q")
             at = -self._shift
@@ -41,7 +41,8 @@ class NormalText:
         return offset + self._shift + bisect_left(self._marks, offset)
 
     def in_raw(self, places: Places) -> Places:
-        """The same for the raw text, new lines with its majority terminator. What they lead to shares with it what is the same."""
+        """The same places in the raw text. New lines get its most frequent terminator. The resulting text shares its equal
+        parts with the raw one."""
         raw, new = self.raw, places.new
         if not places.is_everything:
             rope, edits = Rope.of(raw), list[Edit]()
@@ -64,7 +65,8 @@ class NormalText:
 
 
 def normal_of(text: Text, *others: AnyText) -> Normal | NormalText:
-    """Of a text, as it is handed on; as a Text, too, where one of the texts is that it will be compared with."""
+    """The compared form of a text. It is a NormalText if `text` or one of the `others`, with which it will be compared, is held
+    as a Text."""
     if text.is_narrow or any(isinstance(one, Text) for one in others):
         return NormalText(text.in_narrow())
     return Normal(str(text))

@@ -1,8 +1,8 @@
-"""Notebooks (nbformat 4) as text: the form in which an editor that shows their cells saves them.
+"""notebook: brings notebooks (nbformat 4) as text into the form in which an editor that shows their cells saves them.
 
-VS Code tells the text of a notebook with unsaved cells as it would save it, and takes an edit only if it leads to such a text. An agent may
-write the same notebook with other blanks, escapes, order of names, or with a `source` in one piece. `as_saved` brings that into the
-editor's form, so that only what means something is compared, merged and sent.
+VS Code reports the text of a notebook with unsaved cells as it would save it, and accepts an edit only if it leads to such a text. An agent
+may write the same notebook with other blanks, escapes or order of names, or with a `source` in one piece. `as_saved` brings that into the
+editor's form, so that only meaningful differences are compared, merged and sent.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from uuid import uuid4
 from sidecar.core.refusal import Kind, Refusal
 
 LANGUAGE = "jupyter-notebook"
-"""The language id of such a document."""
+"""The language id of a notebook document."""
 
 _CODE = ("cell_type", "execution_count", "id", "metadata", "outputs", "source")
 _OTHER = ("attachments", "cell_type", "id", "metadata", "source")
 _TOP = ("cells", "metadata", "nbformat", "nbformat_minor")
 _EXACT = 16
-"""Digits; JavaScript's integers of fewer are exact."""
+"""Number of digits. JavaScript's integers with fewer digits are exact."""
 _WHOLE, _SMALL = 1e21, 1e-6
-"""From where and below which JavaScript writes exponents."""
+"""The limits from which, and below which, JavaScript writes exponents."""
 _INDENT = re.compile(r"\{\n?([ \t]*)")
 
 
 def as_saved(path: str, content: str, like: str) -> str | Refusal:
-    """`content`, an agent's text of the notebook at `path`, as the editor would save it; `like`: what it would save now."""
+    """`content`, an agent's text of the notebook at `path`, as the editor would save it. `like`: what the editor would save now."""
     mark = uuid4().hex
 
     def number(digits: str) -> object:
@@ -68,7 +68,7 @@ def as_saved(path: str, content: str, like: str) -> str | Refusal:
 
 
 def _number(digits: str) -> str:
-    """As JavaScript writes it. ValueError for what JSON has no number for."""
+    """The number as JavaScript writes it. ValueError for a value that is not a JSON number."""
     value = float(digits)
     if value.is_integer() and abs(value) < _WHOLE:
         return str(int(value))
@@ -79,7 +79,7 @@ def _number(digits: str) -> str:
 
 
 def _cell(cell: Mapping[str, Any], ids: set[str] | None) -> dict[str, Any]:
-    """`ids`: those that are taken; None for a format without ids."""
+    """The cell in the editor's form. `ids`: the ids in use; None for a format without ids."""
     made: dict[str, Any] = {"metadata": {}, **cell}
     source = made["source"]
     made["source"] = _lines(source if isinstance(source, str) else "".join(source))
@@ -91,7 +91,7 @@ def _cell(cell: Mapping[str, Any], ids: set[str] | None) -> dict[str, Any]:
 
 
 def _new_id(said: str, ids: set[str]) -> str:
-    """The same for the same cell each time; otherwise the editor would choose one, which would be another change."""
+    """An id that is always the same for the same cell. Otherwise the editor would choose one, which would be another change."""
     number = 0
     while (name := hashlib.sha256(f"{number}{said}".encode(errors="surrogatepass")).hexdigest()[:8]) in ids:
         number += 1

@@ -1,28 +1,27 @@
 """The overlay: an exact copy of every document that is open in the editor. Only the editor's messages change it.
 
-Every event becomes one `Modification` and goes through one door, `Overlay.apply`: synchronous, to be called before any
-`await`. It never raises for anything an editor may send. An impossible change marks the document as desynchronised, with the
-reason: do not use its text until the editor has sent it whole. Odd but harmless events are described in `Applied.note`, for
-the log. The values here are named tuples: one of each is created for every keystroke, and frozen dataclasses take three times
-as long to create.
+Every event becomes one `Modification` and goes through one door, `Overlay.apply`, which is synchronous and must be called before any `await`.
+It never raises for anything an editor may send. An impossible change marks the document as desynchronised, with the reason: do not use its
+text until the editor has sent the whole text. Odd but harmless events are described in `Applied.note`, for the log. The values here are named
+tuples: one of each is created for every keystroke, and frozen dataclasses take three times as long to create.
 
 | event                                              | what it means                                                 |
 |----------------------------------------------------|---------------------------------------------------------------|
-| open                                               | the text is as told                                           |
+| open                                               | the text is as sent                                           |
 | open again                                         | the same, tolerated: eglot does it to hidden buffers          |
 | change, version as before, with nothing in it      | tolerated: Neovim 0.7 does it when a request meets its timer  |
 | change, version as before or lower, ranges         | desynchronised: something was lost or came twice              |
 | change, version as before or lower, whole text     | believed: a new incarnation                                   |
 | change, version higher by more than one            | legal (LSP 3.17, TextDocumentItem.version)                    |
 | change with a negative place or end before start   | desynchronised, nothing of it applied                         |
-| change of a document that is not open              | desynchronised; kept for when the open follows (Helix)        |
-| open after changes                                 | those with higher versions are made (Helix, observed)         |
-| change, version too high by some, `in_any_order`   | kept until those between have come (Helix), or `close_gap`    |
+| change of a document that is not open              | desynchronised; kept until it is opened (Helix)               |
+| open after changes                                 | changes with higher versions are applied (Helix, observed)    |
+| change, version too high by some, `in_any_order`   | kept until the missing ones have come (Helix), or `close_gap` |
 | change past the end of a line or of the text       | legal: it means that end                                      |
 | change with ranges while desynchronised            | only its version is noted                                     |
-| whole text in a change, or in a save               | puts a desynchronised document right                          |
+| whole text in a change, or in a save               | ends a desynchronisation                                      |
 | save with a text that the document never had       | the editor's is right (else state.py leaves the text out)     |
-| close                                              | forgotten                                                     |
+| close                                              | the document is forgotten                                     |
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from sidecar.core.text import Encoding, Range, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_EARLY = 256
-"""How many changes of one document are kept because earlier ones are missing. A burst of typing is a few dozen."""
+"""The most changes of one document that are kept because earlier ones are missing. A burst of typing is a few dozen."""
 _BEFORE_OPEN = "changed before it was opened"
 _SAVED_DIFFERS = "the saved text differs from the mirror; the saved text was taken"
 
@@ -54,14 +53,14 @@ class Action(Enum):
 
 
 class ContentChange(NamedTuple):
-    """One entry of `contentChanges`: `range` (in the editor's encoding) becomes `text`; without a range, everything does."""
+    """One entry of `contentChanges`: replaces `range` (in the editor's encoding) by `text`, or the whole text if there is no range."""
 
     range: Range | None
     text: str
 
 
 class Modification(NamedTuple):
-    """One event of the editor's."""
+    """One event from the editor."""
 
     uri: DocumentUri
     action: Action
@@ -69,7 +68,7 @@ class Modification(NamedTuple):
     changes: tuple[ContentChange, ...] = ()
     """CHANGE: in order, each applied to the result of the one before."""
     text: str | None = None
-    """OPEN: the text. SAVE: the text, when the editor includes it."""
+    """OPEN: the text. SAVE: the text, if the editor includes it."""
     language_id: str = ""
     client_uri: str = ""
     """The URI in the editor's spelling, which is sent back to it."""
@@ -101,19 +100,19 @@ class Document:
         """The editor's version. It never decreases within one incarnation, except while desynchronised."""
         self.rope = Rope()
         self.desynchronised: str | None = None
-        """Why the text cannot be trusted; None if it is the editor's text."""
+        """Why the text cannot be trusted. None if it is the editor's text."""
         self.incarnation = incarnation
         """Counts, over all documents, how often a whole text arrived: on open, and when it ended a desynchronisation.
         (incarnation, version) never goes backwards."""
         self.is_open = True
         self.announced = False
-        """Its didOpen was received."""
+        """The didOpen was received."""
         self.early: dict[int, tuple[ContentChange, ...]] = {}
-        """By version: changes that arrived before earlier ones."""
+        """Changes that arrived before earlier ones, by version."""
         self.lf_lines: LfLines | None = None
         """Reads the changes of an editor to which only "\\n" ends a line."""
         self.listeners: list[Callable[[Document, Edit], None]] = []
-        """Called after every single content change, with its edit; `version` is then already that of the notification."""
+        """Called after every single content change, with its edit. `version` is then already that of the notification."""
 
     def snapshot(self) -> Text:
         return self.rope.snapshot()
@@ -126,13 +125,13 @@ class Applied(NamedTuple):
     """What a modification did."""
 
     document: Document | None
-    """The document concerned; on CLOSE, the closed one; None if there was none."""
+    """The document; on CLOSE, the closed one. None if there was none."""
     edits: tuple[Edit, ...] = ()
-    """In order, each on the result of the one before; without edits that changed nothing."""
+    """In order, each on the result of the one before, without edits that changed nothing."""
     note: str | None = None
-    """Something odd, in words for the log, without text from the document."""
+    """Something odd, as a message for the log, without text from the document."""
     early: tuple[Edit, ...] = ()
-    """On OPEN: the number of `edits` that arrived before the opening and apply to its text."""
+    """On OPEN: those of `edits` that arrived before the opening and apply to its text."""
 
 
 class Overlay:
@@ -140,13 +139,14 @@ class Overlay:
 
     def __init__(self, encoding: Encoding = Encoding.UTF_16) -> None:
         self.encoding = encoding
-        """What was negotiated at `initialize`; LSP's default is UTF-16."""
+        """The encoding negotiated at `initialize`; LSP's default is UTF-16."""
         self.lf_lines = False
-        """To this editor only "\\n" ends a line (Neovim, Emacs, Helix; see lf_lines.py)."""
+        """For this editor only "\\n" ends a line (Neovim, Emacs, Helix; see lf_lines.py)."""
         self.in_any_order = False
         """This editor numbers its changes one by one and may send them out of order (Helix 25.01)."""
         self.like: Callable[[DocumentUri], Text | None] = lambda uri: None
-        """A text that somebody keeps anyway and that a document which is opened probably says, or nearly: what is equal is then there once."""
+        """Returns a text that exists anyway and is probably equal or similar to a document that is being opened. Equal parts are then
+        stored once."""
         self._documents: dict[DocumentUri, Document] = {}
         self._incarnations = 0
 
@@ -154,11 +154,11 @@ class Overlay:
         return self._documents.get(uri)
 
     def documents(self) -> Iterable[Document]:
-        """In the order in which they were opened; safe to iterate while modifications are applied."""
+        """The documents in the order in which they were opened. Safe to iterate while modifications are applied."""
         return tuple(self._documents.values())
 
     def apply(self, modification: Modification) -> Applied:
-        """Applies one event. Raises only what a listener raised, after the whole event was applied."""
+        """Apply one event. Raises only what a listener raised, after the whole event was applied."""
         match modification.action:
             case Action.OPEN:
                 return self._open(modification)
@@ -218,7 +218,7 @@ class Overlay:
             self._restart(document)
             edits = self._edit(document, whole)
             if version is not None and not document.announced:
-                self._keep(document, version, whole)  # newer than the text its didOpen will have
+                self._keep(document, version, whole)  # newer than the text that its didOpen will have
             return Applied(document, edits, odd and f"{odd}; the whole text came with it")
         if odd is not None and document.desynchronised is None:
             document.desynchronised = odd
@@ -227,7 +227,7 @@ class Overlay:
         return Applied(document, note=odd)
 
     def close_gap(self, document: Document, version: int) -> tuple[Edit, ...]:
-        """No change is missing before the waiting change with this version: it applies to the document's current text."""
+        """Apply a waiting change, because none is missing before the one with this version: it applies to the document's current text."""
         waits = document.is_open and document.desynchronised is None and document.announced
         if not waits or not document.early or min(document.early) != version:
             return ()
@@ -235,7 +235,7 @@ class Overlay:
         return self._follow(document)
 
     def _keep(self, document: Document, version: int, changes: tuple[ContentChange, ...]) -> str | None:
-        """Keeps a change until the earlier ones have arrived. Returns a note if too many are kept."""
+        """Keep a change until the earlier ones have arrived. Returns a note if too many are kept."""
         if len(document.early) < MAX_EARLY:
             document.early[version] = changes
             return None
@@ -245,13 +245,13 @@ class Overlay:
         return document.desynchronised
 
     def _follow(self, document: Document) -> tuple[Edit, ...]:
-        """Applies the kept changes that now follow the document's version."""
+        """Apply the kept changes that now follow the document's version."""
         edits: tuple[Edit, ...] = ()
         early = document.early
         while early:
             version = min(early)
             if version > document.version + 1 and self.in_any_order:
-                break  # else nothing comes in between: versions may have gaps
+                break  # otherwise nothing comes in between: versions may have gaps
             changes = early.pop(version)
             if version <= document.version:
                 continue
@@ -274,7 +274,7 @@ class Overlay:
         if was is not None:
             self._restart(document)
         elif document.early:
-            return Applied(document)  # the text includes changes that are still to come
+            return Applied(document)  # the text includes changes that have not arrived yet
         edits = self._edit(document, [ContentChange(None, modification.text)])
         differed = bool(edits) and was is None
         return Applied(document, edits, _SAVED_DIFFERS if differed else None)
@@ -332,7 +332,7 @@ def _impossible(changes: Iterable[ContentChange]) -> str | None:
 
 
 def _from_last_whole(changes: tuple[ContentChange, ...]) -> tuple[ContentChange, ...]:
-    """The changes from the last whole text on: earlier ones do not matter if the text before is unknown."""
+    """The changes from the last whole text on. Earlier ones do not matter if the text before is unknown."""
     for index in range(len(changes) - 1, -1, -1):
         if changes[index].range is None:
             return changes[index:]

@@ -1,4 +1,4 @@
-"""Pieces: bytes that are put together as they come, so that nobody has all of them at once, nor each small one by itself."""
+"""pieces: joins bytes as they come, so that neither all of them nor each small piece is held separately."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 
 def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes, in pieces of more than `size` each, but for the last one."""
+    """The same bytes in pieces of more than `size` bytes each, except the last one."""
     some, length = list[bytes](), 0
     for piece in pieces:
         some.append(piece)

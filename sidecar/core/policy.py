@@ -1,13 +1,13 @@
-"""Policy: what an agent may read or write without asking, decided on names alone.
+"""Policy: decides what an agent may read or write without asking, by names alone.
 
-`check_request` refuses what is not a plain absolute path, before any system call. `decide` takes the path as it was asked for and as
-the disk resolved it and answers Allow, Ask or Deny. Both names are *folded* first, so that another spelling of `.git` (letter case,
-full-width letters, zero-width characters, NTFS streams, 8.3 names) is still `.git`: file systems disagree on which of these are the
-same file, so the strictest answer of all of them is taken. Folders (home, the sidecar's own, roots) are compared folded for the same
-reason: on macOS not even a resolved path has one letter case.
+`check_request` refuses what is not a plain absolute path, before any system call. `decide` takes the path as it was requested and as the
+disk resolved it, and answers Allow, Ask or Deny. Both names are *folded* first, so that another spelling of `.git` (letter case,
+full-width letters, zero-width characters, NTFS streams, 8.3 names) is still `.git`: file systems disagree on which of these are the same
+file, so the strictest answer of all counts. Folders (home, the sidecar's own, roots) are compared folded for the same reason: on macOS
+not even a resolved path has one letter case.
 
-Deliberately not here: opening files (disk), compiling patterns (sidecar.matchers; pathspec is not standard library), asking the user.
-Patterns come from the user's settings and from core/guarded_names.py, never from the workspace.
+Deliberately not here: opening files (disk), compiling patterns (sidecar.matchers; pathspec is not in the standard library), asking the
+user. Patterns come from the user's settings and from core/guarded_names.py, never from the workspace.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ MAX_PATH_BYTES = 4096
 
 SYSTEM_FOLDERS: tuple[str, ...] = ("/proc", "/sys", "/dev", "/run")
 
-# Wherever they stand, above the root too: a root opened inside `.git` must not turn hooks into ordinary files.
+# Wherever they occur, even above the root: a root opened inside `.git` must not turn hooks into ordinary
+# files.
 _PROTECTED_ANYWHERE = frozenset({".git"})
 _SECRET_ANYWHERE = frozenset({".ssh", ".aws", ".gnupg"})
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """Nothing to ask."""
+    """Allowed without asking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the user, in every mode; `reason` is for the dialog."""
+    """Ask the user, in every mode. `reason` is for the dialog."""
 
     reason: Literal["secret", "protected", "hard link"]
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Never, and no question."""
+    """Denied without asking."""
 
     reason: Literal["system"]
 
@@ -59,18 +60,18 @@ Matcher = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Matchers:
-    """Compiled pattern lists. Each takes a folded name: relative to a root (`src/a.py`) or to the home folder (`~/.ssh/id`)."""
+    """Compiled pattern lists. Each takes a folded name, relative to a root (`src/a.py`) or to the home folder (`~/.ssh/id`)."""
 
     secret: Matcher
     protected: Matcher
     home: str = ""
-    """The user's home folder, canonical; empty when there is none."""
+    """The user's home folder, canonical; empty if there is none."""
     own: Sequence[str] = ()
-    """Folders of the sidecar's, canonical: texts of all files agents changed, and which commands are approved."""
+    """The sidecar's own folders, canonical. They contain the texts of all files that agents changed, and the approved commands."""
 
 
 def check_request(path: object, *, windows: bool = False) -> Refusal | None:
-    """Refuses (BAD_PATH) what is not a plain absolute path: before any system call. ACP paths are paths, not URIs."""
+    """Refuse (BAD_PATH) what is not a plain absolute path, before any system call. ACP paths are paths, not URIs."""
     if not isinstance(path, str) or not path:
         return Refusal(Kind.BAD_PATH, "The path must be a string that is not empty.")
     if "\0" in path:
@@ -99,9 +100,10 @@ def decide(
 ) -> Decision:
     """The decision for one file, existing or not.
 
-    `requested` as the agent sent it; `resolved` the canonical path that will be opened. `roots`: every spelling of the root it was found
-    beneath; the canonical one first. Patterns apply below the root (a checkout in `~/.cursor/worktrees/x` is a checkout); a name beneath
-    none of them is matched by its last component. `links`: hard links of the file; another name of it may be outside (ask to write).
+    `requested`: as the agent sent it. `resolved`: the canonical path that will be opened. `roots`: every spelling of the root in which
+    it was found, the canonical one first. Patterns apply below the root (a checkout in `~/.cursor/worktrees/x` is a checkout); a name
+    beneath no root is matched by its last component. `links`: the number of hard links of the file; another name of it may be outside
+    the root, so writing asks.
     """
     if in_system_folder(resolved, roots[0] if roots else ""):
         return Deny("system")
@@ -112,7 +114,8 @@ def decide(
         names += _spellings(_beneath(path, roots))
         if matchers.home and (below := _beneath_folded(path, matchers.home)):
             names += ("~/" + name for name in below)
-            # a session in the home folder itself: what is hidden there programs obey, and far more of it than any list has
+            # in a session in the home folder itself, programs obey what is hidden there, far more of it than
+            # any list has
             is_set_up |= _covers(roots, matchers.home) and below[0].startswith(".")
         parts.update(fold(path).split("/"))
     is_own = any(_is_at_or_beneath(fold(resolved), fold(own)) for own in matchers.own)
@@ -127,9 +130,9 @@ def decide(
 
 
 def in_system_folder(path: str, root: str = "") -> bool:
-    """Whether a canonical path is the system's own: /proc, /sys, /dev, /run.
+    """Whether a canonical path belongs to the system: /proc, /sys, /dev, /run.
 
-    A root which the user put beneath /dev (shm) or /run (media, user) is theirs; nothing beneath /proc or /sys ever is."""
+    A root that the user put beneath /dev (shm) or /run (media, user) is the user's; nothing beneath /proc or /sys ever is."""
     for folder in SYSTEM_FOLDERS:
         if path == folder or path.startswith(folder + "/"):
             return folder in ("/proc", "/sys") or not root.startswith(folder + "/")
@@ -138,23 +141,24 @@ def in_system_folder(path: str, root: str = "") -> bool:
 
 @lru_cache(maxsize=8192)
 def fold(path: str) -> str:
-    """One spelling for all spellings some file system takes for the same name. Only for matching, never for opening."""
+    """One spelling for all spellings that some file system takes for the same name. Only for matching, never for opening."""
     return "/".join(map(_fold_name, _letters(path)))
 
 
 @lru_cache(maxsize=8192)
 def _spellings(path: str) -> tuple[str, ...]:
-    """Folded, and where NTFS would have dropped something of it also as it stands: elsewhere `x:y.pem` does end in `.pem`."""
+    """The folded path. If NTFS would have dropped a part of it, also the path with that part: on other systems `x:y.pem` does end in
+    `.pem`."""
     folded, whole = fold(path), "/".join(_letters(path))
     return (folded,) if folded == whole else (folded, whole)
 
 
 def _letters(path: str) -> list[str]:
-    """The components, without differences of letters."""
+    """The components of the path, with differences between letters removed."""
     if not path.isascii():
         path = unicodedata.normalize("NFKC", path)
         path = _IGNORABLE.sub("", path)
-        # Case folding can undo normal form (U+0130), and the other way round.
+        # Case folding can undo the normal form (U+0130), and vice versa.
         path = unicodedata.normalize("NFKC", path.casefold())
     path = path.lower().replace("\\", "/")
     return [name for name in path.split("/") if name not in ("", ".")]
@@ -176,12 +180,12 @@ def _covers(roots: Sequence[str], folder: str) -> bool:
 
 
 def _is_at_or_beneath(path: str, folder: str) -> bool:
-    """Both folded."""
+    """Whether `path` is `folder` or beneath it. Both are folded."""
     return not folder or path == folder or path.startswith(folder + "/")
 
 
 def _beneath_folded(path: str, folder: str) -> list[str]:
-    """The path's spellings, relative to a folder that is above it; empty where it is not."""
+    """The path's spellings relative to a folder above it; empty if the folder is not above it."""
     prefixes = [name + "/" for name in _spellings(folder)]
     return [
         name[len(prefix) :] for name in _spellings(path) for prefix in prefixes if name.startswith(prefix)

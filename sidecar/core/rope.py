@@ -1,6 +1,6 @@
-"""Rope: a text that is edited; its snapshots are Texts.
+"""Rope: a text that can be edited. Its snapshots are Texts.
 
-A snapshot is the rope's own text; the rope copies it (the list of chunks, not the chunks) before its next change.
+A snapshot is the rope's own text. The rope copies it (the list of chunks, not the chunks) before its next change.
 """
 
 # pyright: reportPrivateUsage=false
@@ -31,14 +31,14 @@ _BMP = "\uffff"
 
 
 class Rope:
-    """A text that is edited. It is not a Text, because it changes; `snapshot` keeps its current state."""
+    """A text that can be edited. It is not a Text, because it changes; `snapshot` returns its current state."""
 
     __slots__ = ("_foreseen", "_own", "_said", "_text")
 
     def __init__(self, text: str = "") -> None:
         self._text: Text = _Edited(text)
         self._own: _Edited | None = self._text
-        """The text, while nobody else has it; None: it is somebody's snapshot, and is copied before it changes."""
+        """The text, while nobody else has it. None: the text is somebody's snapshot, and is copied before it changes."""
         self._foreseen: Text | None = None
         self._said: str | None = None
 
@@ -58,36 +58,37 @@ class Rope:
         return str(self._text)
 
     def snapshot(self) -> Text:
-        """The current text; the same object until the next change."""
+        """The current text. The same object until the next change."""
         if self._own is not None:
-            self._own._index.settle()  # from here on nothing of it changes, so that other threads may read it
+            self._own._index.settle()  # from here on nothing in it changes, so other threads may read it
             self._own = None
         return self._text
 
     def foresees(self, text: Text | None, said: str | None = None) -> None:
-        """It will probably say `text`, one end after the other: what is long and put where `text` says the same is in the same chunks, and needs not be
-        divided. None: nobody knows any more. `said`: a string of all of `text`, where somebody has one."""
+        """Expect the rope to become `text`, step by step from either end. A long insertion that equals `text` at its place then shares its chunks
+        and need not be divided. None: expect nothing any more. `said`: all of `text` as a string, if somebody has one."""
         self._foreseen, self._said = text, said
 
     def adopt(self, text: Text) -> None:
-        """`text` says the same: from now on both are in the same chunks."""
+        """Share the chunks of `text`, which is equal to the rope."""
         self.snapshot().meets(text, are_equal=True)
         self._text = text
 
     def slice(self, start: int, end: int) -> str:
-        """As `Text.slice`, of what it says now."""
+        """Like `Text.slice`, for the current text."""
         return self._text.slice(start, end)
 
     def apply(self, range: Range | None, new: str, encoding: Encoding) -> Edit:
-        """Replaces a range as a content change of LSP does; positions are read as by `Text.offset_at`.
+        """Replace a range as a content change of LSP does. Positions are read as by `Text.offset_at`.
 
-        Without a range `new` is the whole text, and the edit is what differs between the texts' common start and end: whole lines, where it can be
-        seen as the insertion or deletion of such. In
-        UTF-16 the range may begin or end inside a surrogate pair, and halves may meet: editors that think in UTF-16
-        units do so when they replace one emoji by another. The edit then covers the whole characters.
+        Without a range, `new` is the whole text, and the edit is the difference between the texts' common start and end. If it can be seen as an
+        insertion or deletion of whole lines, it is.
 
-        Returns the edit with its offsets in the text before. Raises ValueError for negative positions and where start
-        is after end; the text is then unchanged.
+        In UTF-16 the range may begin or end inside a surrogate pair, and halves may meet: editors that work in UTF-16 units do so when they replace one
+        emoji by another. The edit then covers the whole characters.
+
+        Returns the edit with its offsets in the text before. Raises ValueError for negative positions, and if start is after end; the text is then
+        unchanged.
         """
         if range is None:
             return self._replace(new)
@@ -102,7 +103,7 @@ class Rope:
         return self._splice(start, end, new)
 
     def splice(self, start: int, end: int, new: str) -> Edit:
-        """Replaces the code points start..end. Raises ValueError unless 0 <= start <= end <= len."""
+        """Replace the code points start..end. Raises ValueError unless 0 <= start <= end <= len."""
         if not 0 <= start <= end <= len(self._text):
             raise ValueError(f"splice {start}..{end} of {len(self._text)}")
         return self._splice(start, end, new)
@@ -136,7 +137,7 @@ class Rope:
             return start, end, new
         ends_inside = last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end
         starts_inside = first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start
-        # The end comes first: what is left of its character may complete the one before the start.
+        # The end comes first: the remaining half of its character may complete the one before the start.
         if ends_inside:
             new += halves(last)[1]
             end += 1
@@ -152,7 +153,7 @@ class Rope:
 
 
 class _Edited(Text):
-    """A text that only its rope has, and may change. Once somebody else has it, it is a Text like any other."""
+    """A text that only its rope has and may change. Once somebody else has it, it is a Text like any other."""
 
     __slots__ = ()
 
@@ -187,7 +188,8 @@ class _Edited(Text):
         if start > 0 and end < len(old) and size <= MAXIMUM and (size >= MINIMUM or len(chunks) == 1):
             chunks[number] = f"{old[:start]}{new}{old[end:]}"
             self._changed(number, terminators_gained(old, start, end, new), gained, new)
-            # The line last asked for stays known unless something before it changes or the `\r` before it gets a `\n`.
+            # The last requested line stays known unless something before it changes or the `\r` before it
+            # gets a `\n`.
             if line_start >= start and (line_start > start or old[start - 1] == "\r"):
                 self._near = FIRST_LINE
             far, far_start, _, _ = self._far[2]
@@ -201,7 +203,7 @@ class _Edited(Text):
     def _splice_chunks(
         self, first: int, start: int, end: int, new: str, foreseen: Text | None, offset: int
     ) -> None:
-        """Offsets count from the start of chunk `first`, which is at `offset`; `end` may be in a later one."""
+        """Splice across chunks. Offsets count from the start of chunk `first`, which is at `offset`; `end` may be in a later one."""
         chunks, gained = self._chunks, len(new) - (end - start)
         behind = self._length - offset - end
         last, before = first, 0
@@ -269,8 +271,8 @@ class _Edited(Text):
 
 
 def _as_lines(text: Text, start: int, end: int, new: str) -> tuple[int, int, str]:
-    """Something is inserted in `text`, or deleted: the same edit, where it can be seen as that of whole lines. Lines that begin alike have that in
-    common with the ones beside them, and it is not known which of them was there before."""
+    """An insertion in `text`, or a deletion, as the same edit of whole lines, if it can be seen as one. Lines with the same beginning share it with
+    the lines beside them, and it is not known which of the two beginnings was there before."""
     by = start - line_start(text, start)
     begin = text.slice(start - by, start)
     moved = begin + new[: len(new) - by] if new else text.slice(start - by, max(start, end) - by)
@@ -291,8 +293,8 @@ def _at(text: Text, offset: int) -> str:
 
 
 def _pieces_at(text: Text, start: int, part: str) -> tuple[str, Chunks, list[int], str] | None:
-    """`part` in pieces, if it is what the text says from `start` on: what it has of the first chunk that it is in, the chunks between with their
-    terminators, and what it has of the last one. None: it is not, or too short for that to be of use."""
+    """`part` in pieces, if it equals the text from `start` on: the part of the first chunk, the chunks between with their numbers of terminators,
+    and the part of the last chunk. None if it is not equal, or too short for this to be useful."""
     end = start + len(part)
     if len(part) <= 4 * MAXIMUM or start < 0 or end > text._length:
         return None

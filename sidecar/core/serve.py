@@ -10,7 +10,8 @@ from sidecar.core.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the agent gets: `count` whole lines from line `first` (from 0). `whole`: this is the entire text."""
+    """The part that the agent gets: `count` whole lines from line `first` (from 0). `whole`: this is the entire
+    text."""
 
     text: str
     first: int
@@ -28,9 +29,10 @@ def first_line(line: int | None, limit: int | None) -> int | Refusal:
 
 
 def serve(text: Text, line: int | None, limit: int | None) -> Served | Refusal:
-    """Whole lines of `text`, terminators as they are: `limit` of them from `line` (1-based), or all that follow.
+    """Whole lines of `text`, with their terminators: `limit` lines from `line` (from 1) on, or all that follow.
 
-    The empty line after a final terminator counts as a line; a `line` beyond it is refused with the number of lines."""
+    The empty line after a final terminator counts as a line. A `line` beyond it is refused, with the number of
+    lines."""
     first = first_line(line, limit)
     if isinstance(first, Refusal):
         return first
@@ -44,7 +46,7 @@ def serve(text: Text, line: int | None, limit: int | None) -> Served | Refusal:
 
 
 def past_end(line: int, lines: int) -> Refusal:
-    """The refusal for a `line` (1-based) beyond a text of `lines` lines."""
+    """The refusal for a `line` (from 1) beyond a text of `lines` lines."""
     return Refusal(
         Kind.BAD_RANGE,
         f"line {line} is past the end, the file has {lines} lines",

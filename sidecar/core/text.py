@@ -1,12 +1,11 @@
-"""Text: an immutable text with lines and positions. What edits one is a `Rope` (rope.py); its snapshots are Texts.
+"""Text: an immutable text with lines and positions. A `Rope` (rope.py) edits; its snapshots are Texts.
 
-Offsets are code points from 0. Positions are LSP's: line from 0, character from 0 in units of an `Encoding`. A line ends
-at `\\n`, `\\r\\n` or `\\r` and at nothing else (LSP 3.17, "Text Documents"): form feed, NEL, U+2028 are ordinary
-characters.
+Offsets are code points from 0. Positions are LSP's: line from 0, character from 0 in units of an `Encoding`. A line ends at `\\n`, `\\r\\n` or `\\r` and
+nowhere else (LSP 3.17, "Text Documents"): form feed, NEL and U+2028 are ordinary characters.
 
-The characters are in chunks (chunks.py), those of a large text perhaps as UTF-8 (narrow.py). Texts with equal parts share them: an edit creates
-one new chunk, whatever the size of the text. Finding lines and offsets takes logarithmic time, except in a line that spans chunks *and* is not
-all ASCII: its chunks are walked.
+The characters are in chunks (chunks.py), which may be stored as UTF-8 if the text is large (narrow.py). Texts share equal parts: an edit creates one new
+chunk, whatever the size of the text. Finding lines and offsets takes logarithmic time, except in a line that spans chunks *and* is not all ASCII: its
+chunks are walked.
 """
 
 from __future__ import annotations
@@ -82,10 +81,10 @@ class Text:
     )
 
     _remembering: ClassVar[ref[Text] | None] = None
-    """Which text remembers its string: one in the whole process."""
+    """The text that remembers its string: one in the whole process."""
 
     def __init__(self, text: str | Chunks = "", lines: list[int] | None = None) -> None:
-        """`text`: or its chunks, for what works on chunks only; `lines`: the number of terminators of each, where it is known."""
+        """`text`: a string, or chunks for code that works only on chunks. `lines`: the number of terminators of each chunk, if known."""
         self._chunks: Chunks = chunks_of(text) if isinstance(text, str) else text
         self._lines: list[int] = lines or [terminators(chunk) for chunk in self._chunks]
         """The number of terminators of each chunk."""
@@ -96,17 +95,17 @@ class Text:
         self._ascii = all(kept.isascii() for kept in as_kept(self._chunks))
         """True only if all characters are ASCII: then one unit is one code point in every encoding."""
         self._near = FIRST_LINE
-        """The line requested last, and its start (chunk, offset in it, offset of the chunk): typing stays in one line."""
+        """The last requested line, and its start (chunk, offset in it, offset of the chunk): typing stays in one line."""
         self._far = NOT_FAR
-        """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
+        """The last place reached inside a line that spans chunks (encoding, line, then as in `_way_into`)."""
         self._json: list[bytes | None] | None = None
-        """What `json_escaped` made of each chunk."""
+        """The result of `json_escaped` for each chunk."""
         self._folded: list[Kept | None] | None = None
-        """What `folded` made of each chunk."""
+        """The result of `folded` for each chunk."""
         self._compared: Text | Literal["itself"] | None = None
-        """See `compared`. (Were it the text itself, nobody would free it.)"""
+        """See `compared`. "itself" stands for the text itself, because a reference to itself would keep it alive."""
         self._met: tuple[ref[Text], bool] | None = None
-        """The large text that it was compared with last, and whether they are equal: in chunks of another kind, that takes a while."""
+        """The large text with which it was last compared, and whether they are equal: with chunks of another kind, a comparison takes a while."""
         self._whole: str | None = None
         """See `remember`."""
 
@@ -143,11 +142,11 @@ class Text:
         return found
 
     def meets(self, other: Text, *, are_equal: bool) -> None:
-        """It is known whether they are equal: from now on nobody compares the two again, until one of them meets another one."""
+        """Remember whether both texts are equal: nobody compares the two again until one of them is compared with another text."""
         self._met, other._met = (ref(other), are_equal), (ref(self), are_equal)
 
     def says(self, text: str) -> bool:
-        """Whether the text equals this string; compared without joining the chunks."""
+        """Whether the text equals this string. Compares without joining the chunks."""
         if len(text) != self._length:
             return False
         if (whole := self._whole) is not None:
@@ -160,8 +159,8 @@ class Text:
         return True
 
     def remember(self, whole: str) -> None:
-        """`whole` equals this text: `str` returns the same object from now on, until another text remembers its own. A string is as long as
-        the text, so that only who is asked again soon should have one."""
+        """Remember `whole`, which equals this text: `str` returns this object from now on, until another text remembers its own. A string is as long
+        as the text, so only a text whose string is needed again soon should have one."""
         if self._whole is None:
             Text.forget()
             Text._remembering = ref(self)
@@ -169,7 +168,7 @@ class Text:
 
     @staticmethod
     def forget() -> None:
-        """No text remembers its string any more: nobody will ask for it soon."""
+        """Forget the remembered string: nobody will ask for it soon."""
         text = None if Text._remembering is None else Text._remembering()
         if text is not None:
             text._whole = None
@@ -183,51 +182,51 @@ class Text:
 
     @property
     def line_count(self) -> int:
-        """Number of terminators + 1: the empty text has one line, "a\\n" has two."""
+        """The number of terminators + 1: the empty text has one line, "a\\n" has two."""
         return self._terminators + 1
 
     @property
     def chunks(self) -> tuple[str, ...] | Narrow:
-        """The text in pieces. Texts from one rope share equal pieces (`is`, but for those that are kept as UTF-8)."""
+        """The text in pieces. Texts from one rope share equal pieces (`is`, except for pieces stored as UTF-8)."""
         return tuple(self._chunks) if isinstance(self._chunks, list) else self._chunks.copy()
 
     @property
     def runs(self) -> Iterable[str]:
-        """The same, some at a time: faster than one by one."""
+        """The text in larger pieces: faster than one chunk at a time."""
         return runs(self._chunks)
 
     @property
     def is_narrow(self) -> bool:
-        """It is large, and a string of it takes two or four bytes for each character. To make that takes time, and to keep it memory."""
+        """Whether the text is large and its string would take two or four bytes per character. Such a string takes time to build and memory to keep."""
         return isinstance(self._chunks, Narrow)
 
     @property
     def sizes(self) -> list[int]:
-        """The code points of each of its chunks."""
+        """The number of code points of each chunk."""
         return sizes(self._chunks)
 
     @property
     def as_string(self) -> int:
-        """Bytes that Python would keep for a string of it, at most."""
+        """The most bytes that Python would need for its string."""
         return self._length * (4 if any(map(is_wide, as_kept(self._chunks))) else 1 if self._ascii else 2)
 
     @property
     def has_returns(self) -> bool:
-        """Whether there is a "\r" in it."""
+        """Whether it contains a "\\r"."""
         return any(map(has_return, as_kept(self._chunks)))
 
     def utf_8(self) -> Iterator[bytes]:
-        """The text as UTF-8, in pieces; lone surrogates included."""
+        """The text as UTF-8, in pieces, including lone surrogates."""
         return utf_8(self._chunks)
 
     def line(self, line: int) -> str:
-        """One line with its terminator. Raises IndexError when there is no such line."""
+        """One line with its terminator. Raises IndexError if there is no such line."""
         if not 0 <= line <= self._terminators:
             raise IndexError(f"line {line} of {self.line_count}")
         return self.lines(line, 1)
 
     def lines(self, first: int, count: int) -> str:
-        """`count` whole lines from line `first` on, terminators included; fewer, or "", where the text ends.
+        """`count` whole lines from line `first` on, with their terminators; fewer, or "", where the text ends.
 
         Raises ValueError for negative numbers.
         """
@@ -261,7 +260,7 @@ class Text:
         number, start, before = near[1]
         chunk = self._chunks[number]
         limit = start + units
-        # No code point is less than one unit, so what lies beyond `limit` does not matter.
+        # A code point is at least one unit, so what lies beyond `limit` does not matter.
         end = line_end(chunk, start, limit)
         if end < 0:
             if limit > len(chunk) and number + 1 < len(self._chunks):
@@ -272,7 +271,7 @@ class Text:
         return before + start + points_of(chunk[start:end], units, encoding)
 
     def position_at(self, offset: int, encoding: Encoding) -> Position:
-        """The position of an offset; between `\\r` and `\\n` it is the place before both. ValueError outside the text."""
+        """The position of an offset. Between `\\r` and `\\n`, it is the place before both. Raises ValueError outside the text."""
         if not 0 <= offset <= self._length:
             raise ValueError(f"offset {offset} outside 0..{self._length}")
         number, line, before = self._index.chunk_of_offset(offset)
@@ -298,14 +297,14 @@ class Text:
         return self._between(start_chunk, start - before, end_chunk, end - end_before)
 
     def part(self, start: int, end: int) -> str | Text:
-        """The same, as it is kept: in the chunks of this text where a string of it would take much more memory."""
+        """Like `slice`, but returns a Text with the chunks of this one if a string would take much more memory."""
         if (start, end) == (0, self._length) and self.is_narrow:
             return self
         large = end - start >= max(narrow.FROM, 1) and self.is_narrow
         return Text(*self._part(start, end)) if large else self.slice(start, end)
 
     def find(self, character: str, start: int) -> int:
-        """The offset of the first such character from `start` on; -1 if there is none."""
+        """The offset of the first such character at or after `start`; -1 if there is none."""
         number, _, before = self._index.chunk_of_offset(start)
         for chunk in self._chunks[number:]:
             at = chunk.find(character, max(0, start - before))
@@ -326,14 +325,14 @@ class Text:
         return before + at if at >= 0 and before + at >= start else -1
 
     def in_narrow(self) -> Text:
-        """The same text, for which `is_narrow` holds."""
+        """The same text in a form for which `is_narrow` holds."""
         return self if self.is_narrow else Text(Narrow(self._chunks), self._lines.copy())
 
     def shared_ends(self, other: Text) -> tuple[int, int]:
-        """How many code points both texts have in common at their start and, behind that, at their end.
+        """The number of code points that both texts have in common at their start and, behind that, at their end.
 
-        Only whole chunks are compared, so the true numbers may be larger. For two texts from one rope, it is the part outside the
-        edited chunks, found without looking at the characters."""
+        Only whole chunks are compared, so the true numbers may be larger. For two texts from one rope, the result is the part outside the edited
+        chunks, found without looking at the characters."""
         mine, others = self._chunks, other._chunks
         first = alike(mine, others)
         low, high = 0, min(len(mine), len(others)) - first
@@ -346,21 +345,21 @@ class Text:
         return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
 
     def json_escaped(self) -> bytes:
-        """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, Unicode's too.
+        """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, including Unicode's.
 
-        Kept per chunk and shared between snapshots like the chunks, until these change: asking costs about as much memory
-        as the text itself."""
+        The result is kept per chunk and shared between snapshots, like the chunks, until these change: calling this costs about as much memory as the
+        text itself."""
         return b"".join(self.json_pieces())
 
     def json_pieces(self) -> list[bytes]:
-        """The same in pieces, not joined."""
+        """Like `json_escaped`, in pieces that are not joined."""
         known = self._json or [None] * len(self._chunks)
         escaped = [old or json_escape(chunk) for old, chunk in zip(known, self._chunks, strict=True)]
         self._json = [*escaped]
         return escaped
 
     def folded(self) -> Chunks:
-        """The text in pieces, with every line end as "\\n". Kept per chunk, as above; the chunk itself where nothing changes."""
+        """The text in pieces, with every line end as "\\n". Kept per chunk, as in `json_escaped`; the chunk itself if nothing changes in it."""
         chunks, known = self._chunks, self._folded or [None] * len(self._chunks)
         if isinstance(chunks, list):
             pieces = [
@@ -378,7 +377,7 @@ class Text:
         return found
 
     def expanded(self, terminator: str) -> Text:
-        """The text, whose line ends are all "\n", with this one instead. Both are compared in the same form."""
+        """The text, whose line ends are all "\\n", with `terminator` instead. Both have the same compared form."""
         if terminator == "\n" or not self._terminators:
             return self
         chunks = self._chunks
@@ -388,11 +387,12 @@ class Text:
         return expanded
 
     def is_made_of(self, pieces: Chunks) -> bool:
-        """Whether the text says what these do."""
+        """Whether the text equals the text of these pieces."""
         return self._chunks == pieces or say_the_same(*unlike(self._chunks, pieces))
 
     def compared(self) -> Text:
-        """The text in the form that is compared (core/normal.py): this very text, where that is the same, else another one, kept as long as this one."""
+        """The text in the compared form (core/normal.py). It is this text itself if both are the same; otherwise another one, kept as long as this
+        one."""
         if self._compared is None:
             pieces = self.folded()
             if pieces[0].startswith(BOM):
@@ -404,7 +404,7 @@ class Text:
         return self if isinstance(self._compared, str) else self._compared
 
     def _saying(self, pieces: Chunks) -> Text:
-        """The text in pieces that say of its lines what its own chunks do, perhaps with other line ends."""
+        """A text made of these pieces, which equal its own chunks except perhaps for line ends and the mark."""
         said = [number for number, kept in enumerate(as_kept(pieces)) if kept]
         lines = [self._lines[number] for number in said]
         if isinstance(pieces, list):
@@ -416,7 +416,7 @@ class Text:
         return found
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
-        """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
+        """For an existing line: its chunk, its offset in that chunk, and the offset of that chunk."""
         if line == 0:
             return 0, 0, 0
         number, lines, before = self._index.chunk_of_terminator(line)
@@ -473,9 +473,9 @@ class Text:
     def _way_into(
         self, line: int, encoding: Encoding, units: int | None, last: int
     ) -> tuple[int, int, int, int]:
-        """Where to start walking a long line, not after `units` nor chunk `last`: its start, or the place where the last walk ended.
+        """Where to start walking a long line, not after `units` nor after chunk `last`: its start, or the place where the last walk ended.
 
-        A chunk, where in it to start, the offset of the chunk, and the units of the line before the start.
+        Returns a chunk, where in it to start, the offset of the chunk, and the units of the line before the start.
         """
         known_encoding, known_line, known = self._far
         if (
@@ -487,7 +487,8 @@ class Text:
         return (*self._line_start(line), 0)
 
     def _part(self, start: int, end: int) -> tuple[Chunks, list[int]]:
-        """What it says from `start` to `end`, which is not nothing, in its own chunks but for the first and the last; and their terminators."""
+        """The chunks of the text from `start` to `end`, which must not be empty, and their numbers of terminators. All but the first and the last are
+        the text's own chunks."""
         first, _, before = self._index.chunk_of_offset(start)
         last, _, last_before = self._index.chunk_of_offset(end - 1)
         chunks = self._chunks

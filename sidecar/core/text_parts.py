@@ -1,7 +1,7 @@
-"""TextParts: a text that comes in parts, each of which is put behind those before it at once.
+"""TextParts: joins a text that arrives in parts, each part at once.
 
-Python keeps four bytes for every character of a string with one beyond U+FFFF. Kept until the last one is there, the parts of such a text would
-take as much again as the text.
+Python stores four bytes per character for a string with one character beyond U+FFFF. If the parts of such a text were kept until the last one
+arrived, they would take as much memory again as the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Parts(Protocol):
     def add(self, part: str) -> None: ...
 
     def in_one_piece(self, part: str) -> int:
-        """Bytes that Python keeps in one piece once this is put behind it: what `add` may have to copy in one step."""
+        """The bytes that Python stores in one piece after this part is appended: the most that `add` may have to copy in one step."""
         ...
 
     def whole(self) -> AnyText: ...
@@ -33,7 +33,8 @@ class TextParts:
         self._text = ""
 
     def add(self, part: str) -> None:
-        # Nobody else has the string, and it is a local variable: then CPython makes it longer where it is. Only the first wide part copies it.
+        # Nobody else has the string, and it is a local variable, so CPython extends it in place. Only the
+        # first wide part copies it.
         text, self._text = self._text, ""
         text += part
         self._text = text
@@ -51,13 +52,13 @@ class TextParts:
 
 
 class NarrowParts:
-    """The same, where the whole may be a Text (any_text.py): what would take much more memory as a string is at no time a long one."""
+    """Like TextParts, but the whole may be a Text (any_text.py). A text that would take much more memory as a string is never a long string."""
 
     __slots__ = ("_chunks", "_is_wide", "_lines", "_parts")
 
     def __init__(self) -> None:
         self._parts = TextParts()
-        """What is not in `_chunks`."""
+        """The text that is not in `_chunks` yet."""
         self._chunks = Narrow()
         self._lines: list[int] = []
         self._is_wide = False
@@ -69,8 +70,8 @@ class NarrowParts:
             self._divide()
 
     def _divide(self) -> None:
-        """All that is there, cut where the whole text will be: texts that are cut alike are compared many times as fast. The last piece waits
-        for what comes next."""
+        """Divide the text so far at the places where the whole text will be divided: texts divided in the same way are compared many times
+        as fast. The last piece waits for the next part."""
         text, self._parts = self._parts.whole(), TextParts()
         *pieces, rest = divided(text)
         self._chunks[len(self._chunks) :] = pieces
@@ -91,16 +92,16 @@ class NarrowParts:
 
 
 class TextAgain(TextParts):
-    """The same, where the text is most likely one that is there already: then it is that one, and not made again."""
+    """Like TextParts, for a text that most likely exists already. If it does, the existing one is returned, and no new one is made."""
 
     __slots__ = ("_known", "_reached")
 
     def __init__(self, known: Sequence[str]) -> None:
         super().__init__()
         self._known = known
-        """Those that begin with all parts so far."""
+        """The known texts that begin with all parts so far."""
         self._reached = 0
-        """How far."""
+        """The length of all parts so far, in code points."""
 
     def add(self, part: str) -> None:
         known = [text for text in self._known if text.startswith(part, self._reached)]
@@ -121,10 +122,10 @@ class TextAgain(TextParts):
 
 
 def _width(text: str) -> int:
-    """Bytes for each character."""
+    """The bytes per character."""
     if not text or text.isascii():
         return 1
-    if len(text) >= _LONG:  # at once, while what Python keeps beside the characters does not count
+    if len(text) >= _LONG:  # in one step; the overhead of the string does not matter here
         return sys.getsizeof(text) // len(text)
     most = max(text)
     return 1 if most <= "\xff" else 2 if most <= "\uffff" else 4
@@ -134,7 +135,7 @@ _LONG = 128
 
 
 def _warm_up() -> None:
-    """From 3.11 on, CPython does so only in code that it has run a few times."""
+    """Run the code often enough: since 3.11, CPython extends strings in place only in code that it has run a few times."""
     text = TextParts()
     for _ in range(100):
         text.add("x")

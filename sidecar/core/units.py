@@ -1,4 +1,4 @@
-"""Units of positions: converts numbers of UTF-8, UTF-16 or UTF-32 units of a string to code points, and back.
+"""units: converts numbers of UTF-8, UTF-16 or UTF-32 units of a string to code points, and back.
 
 A lone surrogate is one UTF-16 unit and, as in WTF-8, three UTF-8 units.
 """
@@ -12,7 +12,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Encoding(StrEnum):
-    """The unit in which `Position.character` counts; the values are LSP's PositionEncodingKind."""
+    """The unit in which `Position.character` counts. The values are LSP's PositionEncodingKind."""
 
     UTF_8 = "utf-8"
     UTF_16 = "utf-16"
@@ -20,7 +20,7 @@ class Encoding(StrEnum):
 
 
 def units_of(text: str, encoding: Encoding) -> int:
-    """How many units a string has."""
+    """The number of units of a string."""
     if encoding is Encoding.UTF_32 or text.isascii():
         return len(text)
     if encoding is Encoding.UTF_16:
@@ -29,8 +29,8 @@ def units_of(text: str, encoding: Encoding) -> int:
 
 
 def points_of(text: str, units: int, encoding: Encoding) -> int:
-    """How many whole code points the first `units` units contain; all of them if the text has fewer units."""
-    head = text[:units]  # no code point is less than one unit
+    """The number of whole code points in the first `units` units; all of them if the text has fewer units."""
+    head = text[:units]  # a code point is at least one unit
     if encoding is Encoding.UTF_32 or head.isascii():
         return len(head)
     if encoding is Encoding.UTF_8:
@@ -48,9 +48,10 @@ def points_of(text: str, units: int, encoding: Encoding) -> int:
 
 
 def join_surrogates(text: str) -> str:
-    """The string with every high surrogate and the low one behind it as the one character they are in UTF-16."""
+    """The string with every pair of a high surrogate and a following low one joined into the character that it is in
+    UTF-16."""
     try:
-        text.encode("utf-16-le")  # a third of the time, and nearly no text has any
+        text.encode("utf-16-le")  # takes a third of the time, and nearly no text has any
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return text

@@ -1,12 +1,11 @@
 """DocumentUri: a document's name as the editor gives it, in the one spelling in which names are compared.
 
-Clients spell one file in many ways (`file:///C:/x`, `file:///c%3A/x`, `file://localhost/c:/x`). `normalise` is called
-once, where a URI enters; after that, plain strings are compared. It only unifies spellings that RFC 3986 and RFC 8089 call the
-same, so two documents of a client never become one. Letter case, symbolic links and Unicode forms are compared by device and
-inode instead.
+Clients spell one file in many ways (`file:///C:/x`, `file:///c%3A/x`, `file://localhost/c:/x`). `normalise` is called once, where
+a URI enters; after that, plain strings are compared. It only unifies spellings that RFC 3986 and RFC 8089 call the same, so two
+documents of a client never become one. Letter case, symbolic links and Unicode forms are compared by device and inode instead.
 
-Only `file:` URIs without a host name a place on this disk. `git:`, `untitled:`, `vscode-remote:` and the rest are names of
-buffers and stay unchanged, apart from the scheme's case.
+Only `file:` URIs without a host name a place on this disk. `git:`, `untitled:`, `vscode-remote:` and others are names of buffers
+and stay unchanged, apart from the scheme's case.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from urllib.parse import quote_from_bytes
 DocumentUri = NewType("DocumentUri", str)
 """A URI that went through `normalise` or `from_path`."""
 UNTITLED = "untitled:"
-"""How the URI of a document without a file begins. It has no path, so agents name it by this URI."""
+"""The beginning of the URI of a document without a file. It has no path, so agents name it by this URI."""
 
 _WINDOWS = sys.platform == "win32"
 _FILE = re.compile(r"file:(?://(?P<host>[^/\\?#]*))?(?P<path>/.*)", re.IGNORECASE | re.DOTALL)
@@ -50,9 +49,9 @@ def normalise(raw: str, *, windows: bool = _WINDOWS) -> DocumentUri:
     return DocumentUri(f"file://{'' if host == 'localhost' else host}{path}")
 
 
-@lru_cache(maxsize=256)  # asked for the same few files at every read
+@lru_cache(maxsize=256)  # called for the same few files at every read
 def from_path(path: str, *, windows: bool = _WINDOWS) -> DocumentUri:
-    """The URI of an absolute path; bytes that were no UTF-8 (surrogate escapes) are kept. ValueError for a relative path."""
+    """The URI of an absolute path. Bytes that are not UTF-8 (surrogate escapes) are kept. ValueError for a relative path."""
     host = ""
     if windows:
         path = path.replace("\\", "/")
@@ -67,11 +66,11 @@ def from_path(path: str, *, windows: bool = _WINDOWS) -> DocumentUri:
 
 @lru_cache(maxsize=256)
 def to_path(uri: str, *, windows: bool = _WINDOWS) -> str | None:
-    """The path on this machine that a URI names; None when it names none.
+    """The path on this machine that a URI names; None if it names none.
 
-    None for other schemes, for a host other than `localhost`, for escaped slashes and NUL, which no path can contain.
-    Lenient otherwise: a client that escapes nothing means the file `c#` when it sends `c#`. Reading it as a fragment would bypass
-    an open buffer and read the disk.
+    None for other schemes, for a host other than `localhost`, and for escaped slashes and NUL, which no path can contain. Lenient
+    otherwise: a client that escapes nothing means the file `c#` when it sends `c#`. Reading it as a fragment would bypass an open
+    buffer and read the disk.
     """
     match = _FILE.fullmatch(uri)
     if match is None or (match["host"] or "").lower() not in ("", "localhost"):
@@ -86,17 +85,17 @@ def to_path(uri: str, *, windows: bool = _WINDOWS) -> str | None:
     try:
         path = decoded.decode(
             "utf-8", "surrogatepass"
-        )  # what Windows file names are: UTF-16, lone surrogates included
+        )  # Windows file names are UTF-16, lone surrogates included
     except UnicodeDecodeError:
         return None
     drive = _DRIVE.match(path)
-    if drive is None:  # also //host/share: no name is asked of another machine
+    if drive is None:  # also //host/share: another machine is not asked for names
         return None
     return f"{drive['letter'].lower()}:{path[drive.end() :] or '/'}".replace("/", "\\")
 
 
 def is_untitled(name: str) -> bool:
-    """Whether a URI, or a name that an agent uses, is that of a document without a file."""
+    """Whether a URI, or a name that an agent uses, names a document without a file."""
     return name[: len(UNTITLED)].lower() == UNTITLED
 
 
@@ -113,7 +112,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _respell(path: str) -> str:
-    """Escapes exactly what must be escaped, in capitals; never turns a malformed escape into a valid one."""
+    """Escape exactly what must be escaped, in capitals. Never turns a malformed escape into a valid one."""
     out = ""
     for index, part in enumerate(re.split(r"(%[0-9A-Fa-f]{2})", path)):
         if index % 2 == 0:
