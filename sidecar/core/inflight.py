@@ -365,8 +365,8 @@ class InFlight:
         return None if found is None or found.is_undone else found.without
 
     def account(self, *, is_ours: bool) -> Iterator[Others | Ours]:
-        """All changes that the document received, in order, with whose they were. `is_ours` False: the edit counts like one of the editor's
-        own."""
+        """All changes that the document received, in order, attributed to the user or the editor (`Others`) or to us (`Ours`). `is_ours` False:
+        the edit counts like one of the editor's own."""
         story = self.story
         yield from _others(self._begun, self._foreign, is_users=False)
         ours = story.matched_at or 0

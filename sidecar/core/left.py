@@ -98,7 +98,7 @@ class Place:
         return replace(self, start=self.start + by, end=self.end + by) if by else self
 
     def shrunk(self, text: Text) -> Place:
-        """The place as it was before its newest edits from outside, as far as `text` undoes them."""
+        """The place as it was before the newest edits that reached beyond it, as far as `text` undoes them."""
         place = self
         while place.smaller:
             was, inner = place.smaller[-1]

@@ -385,7 +385,7 @@ class Sender:
     async def correct(
         self, sent: Sent, label: str, what: str, path: str, right: Callable[[Separated], Right]
     ) -> Corrected[Right]:
-        """Give the document the text that `right` makes of its text without the misplaced edit. If nobody can say what that text is, nothing more is tried,
+        """Give the document the text that `right` makes of its text without the misplaced edit. If that text cannot be determined, nothing more is tried,
         and the user is told that `what` (in words) is in `path`."""
         astray = Astray(sent.flight.attempt, self._editor.capabilities.coordinates)
         tracked = sent.tracked

@@ -92,8 +92,8 @@ class Review:
         told: Tell,
         folders: Callable[[], Sequence[str]],
     ) -> None:
-        """`left`: for each session and turn, the paths that changed in it and cannot be taken back, with the reason. `told`: is told the
-        decisions. `folders`: returns the workspace's folders."""
+        """`left`: for each session and turn, the paths that changed in it and cannot be taken back, with the reason. `told` receives the
+        decisions. `folders` returns the workspace's folders."""
         self.files = files
         self._left = left
         self._verdicts = verdicts

@@ -77,7 +77,7 @@ class Act:
     kind: str = ""
     """ACP's kind of tool call; "" if not known."""
     edits: dict[DocumentUri, list[Edited]] = field(default_factory=dict[DocumentUri, list[Edited]])
-    """For each file that it names: the edits that it says it makes there, if it says so."""
+    """For each file that it names: the edits that it reports there, if any."""
 
     def ran(self, since: int, until: int) -> bool:
         """Whether it may have run at some time between `since` and `until`."""
@@ -88,7 +88,7 @@ class Act:
         return uri in self.edits or not (self.kind in NAMES_ITS_FILES and self.edits)
 
     def begins_with(self, uri: DocumentUri, text: str) -> bool:
-        """Whether it says that the whole file was `text` (compared form) before its change."""
+        """Whether it reports that the whole file was `text` (compared form) before its change."""
         olds = (normal(old) for old, _ in self.edits.get(uri, ()) if old is not None)
         return any(same_lines(old, text) for old in olds)
 
@@ -155,8 +155,8 @@ class Acts:
         return any(uri in act.edits for act in self._acts.values())
 
     def explained(self, uri: DocumentUri, before: str | None, after: str) -> tuple[str, str] | None:
-        """The text that the calls which name the file say they made of `before`, and the last call that had a part in it. None if they say nothing
-        about this change. All texts are in the compared form. Something else may have led from the returned text to `after`."""
+        """The result, by their own reports, of applying the calls that name the file to `before`, and the last call that had a part in it. None if they
+        report nothing about this change. All texts are in the compared form. Something else may have led from the result to `after`."""
         text, last = before, ""
         for call, act in self._acts.items():
             for old, new in act.edits.get(uri, ()):

@@ -145,7 +145,7 @@ class Tracked:
         noted = Noted(before, self.hunks(), self.history.newest - 1)
         if self.flight is None:
             self.hunks_then.note(noted, self.saves, is_clean=was_clean)
-        elif not self.flight.story.edits:  # nobody knows yet whose the edits since it was sent are
+        elif not self.flight.story.edits:  # the edits since it was sent are not attributed yet
             self.hunks_then.leaves(noted, self.saves, is_clean=was_clean)
 
     def others_edit(
@@ -234,7 +234,7 @@ class Tracked:
             self.news.ring()
 
     def settles(self, flight: InFlight, landing: Landing | None) -> None:
-        """Settle an edit: it is now known whose each change was that was received since it was sent. Without `landing`, the edit is nobody's."""
+        """Settle an edit: attribute every change received since it was sent. Without `landing`, the edit belongs to nobody."""
         self.rests(flight)
         for one in flight.account(is_ours=landing is not None and flight.phase is not Phase.THERE):
             match one:
@@ -256,7 +256,7 @@ class Tracked:
         return self.flight is None
 
     def settled_text(self) -> Text:
-        """The newest text of which it is known whose everything is."""
+        """The newest text in which every change is attributed."""
         return self.document.snapshot() if self.flight is None else self.flight.story.before
 
     def settled_version(self) -> int:
