@@ -20,7 +20,7 @@ def completions(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse has no other way
+    for action in parser._actions:  # argparse has no other way
         yield action
         if action.nargs == argparse.PARSER:
             for below in cast("dict[str, argparse.ArgumentParser]", action.choices).values():

@@ -130,10 +130,10 @@ def size_of(value: object) -> int:
             if isinstance(one, str):
                 size += getsizeof(one)
             elif isinstance(one, dict):
-                inner += one.keys()  # pyright: ignore[reportUnknownArgumentType] - of JSON
-                inner += one.values()  # pyright: ignore[reportUnknownArgumentType] - of JSON
+                inner += one.keys()
+                inner += one.values()
             elif isinstance(one, list):
-                inner += one  # pyright: ignore[reportUnknownArgumentType] - of JSON
+                inner += one
             size += 32
         level = inner
     return size

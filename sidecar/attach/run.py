@@ -32,7 +32,7 @@ def run(env: Mapping[str, str], agent: str | None) -> int:
     """The exit code. `agent`: the name that the user's settings give it."""
     if UNSUPPORTED:
         return fail("it is not available on Windows yet")
-    if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - None if it was closed
+    if sys.stdin is not None and sys.stdin.isatty():  # None if it was closed
         sys.stderr.write(TO_A_PERSON)
     streams = claim()
     kept = os.dup(streams[1])

@@ -250,7 +250,7 @@ class _Edited(Text):
         self._length += gained
         self._terminators += sum(lines) - sum(self._lines[low:high])
         self._ascii = self._ascii and new.isascii()
-        chunks[low:high] = fresh  # pyright: ignore[reportArgumentType,reportCallIssue]  # a Narrow only into a Narrow
+        chunks[low:high] = fresh  # a Narrow only into a Narrow
         self._lines[low:high] = lines
         for known in (self._json, self._folded):
             if known is not None:

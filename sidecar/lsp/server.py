@@ -88,7 +88,7 @@ class SidecarServer(LanguageServer):
         return self.protocol.initialize_params
 
     def feature(self, feature_name: str, options: Any | None = None) -> Callable[[Handler], Handler]:
-        register = super().feature(feature_name, options)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - untyped in pygls
+        register = super().feature(feature_name, options)
 
         def decorate(handler: Handler) -> Handler:
             if feature_name == types.INITIALIZE and inspect.iscoroutinefunction(handler):

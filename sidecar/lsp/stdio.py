@@ -23,7 +23,7 @@ def claim() -> tuple[int, int]:
 
         for fd in (stdin, stdout):
             msvcrt.setmode(fd, os.O_BINARY)
-    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a console on Windows
+    if sys.stdout is not None:  # None without a console on Windows
         sys.stdout.flush()
     os.dup2(nothing, 0)
     os.dup2(2, 1)

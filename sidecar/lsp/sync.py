@@ -128,9 +128,7 @@ def decode(body: bytes) -> Modification | None:
 def from_json(method: str, params: object) -> Modification:
     """The slow lane: the same from `params` as `json.loads` gave them. Raises Malformed."""
     try:
-        return _modification(
-            msgspec.convert({"method": method, "params": params}, _AnyEvent, strict=False)  # pyright: ignore[reportArgumentType] - a union is a type to msgspec
-        )
+        return _modification(msgspec.convert({"method": method, "params": params}, _AnyEvent, strict=False))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Malformed(f"{method}: {error}", lost(params)) from error
 

@@ -54,7 +54,7 @@ def _texts(arguments: Mapping[str, object]) -> list[AnyText]:
         if isinstance(value, (str, Text)):
             found.append(value)
         elif isinstance(value, dict):
-            left += value.values()  # pyright: ignore[reportUnknownArgumentType]  # JSON
+            left += value.values()
         elif isinstance(value, list):
-            left += value  # pyright: ignore[reportUnknownArgumentType]  # JSON
+            left += value
     return found

@@ -39,7 +39,7 @@ def version_of(head: Head) -> int:
 
 def _with(line: bytes, path: Sequence[str], names: Sequence[str]) -> bytes:
     """With these set to true in the object at `path`, which is made where it is missing."""
-    return bytes(_set(msgspec.Raw(line), path, names))  # pyright: ignore[reportArgumentType]  # a buffer
+    return bytes(_set(msgspec.Raw(line), path, names))
 
 
 def _set(value: msgspec.Raw | msgspec.UnsetType, path: Sequence[str], names: Sequence[str]) -> msgspec.Raw:

@@ -84,7 +84,7 @@ REQUESTS: list[tuple[str, dict[str, Any], object]] = [
     (READ, {"path": "/w/f", "_meta": {"path": "/etc/passwd"}}, ("read", "/p/f", None, None)),
     ("terminal/create", {"command": "ls", "cwd": "/p"}, OUTSIDE),
     ("terminal/create", {"command": "ls", "cwd": "/w/../etc"}, OUTSIDE),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("method", "params", "expected"), REQUESTS, ids=lambda value: str(value)[:60])

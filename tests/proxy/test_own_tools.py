@@ -268,7 +268,7 @@ def test_what_it_does_not_fit_into_stays_as_it_is(line: bytes) -> None:
 
 def test_a_secret_that_could_be_guessed_is_not_taken() -> None:
     tokens = Tokens()
-    methods = GuestMethods(None, tokens)  # pyright: ignore[reportArgumentType]  # not asked
+    methods = GuestMethods(None, tokens)  # not asked
     for secret, taken in (("0" * 63, False), (7, False), ("0" * 64, True)):
         methods._adopt("S", secret)
         assert (tokens.session(str(secret)) == "S") is taken
@@ -291,7 +291,7 @@ class Turns:
 
 async def test_in_version_2_a_turn_ends_when_the_agent_is_idle() -> None:
     turns = Turns()
-    conversations = Conversations(lambda *_: turns)  # pyright: ignore[reportArgumentType,reportUnknownLambdaType]  # as much of a guest as is told
+    conversations = Conversations(lambda *_: turns)  # as much of a guest as is told
     conversations.version = 2
 
     def line(**fields: object) -> bytes:

@@ -233,7 +233,7 @@ def test_that_unsaved_text_went_along_is_a_line_in_the_conversation(window: Wind
     line = panel.page.locator(".log .notice.info").filter(has_text="was sent with the prompt")
     expect(line).to_have_text(re.compile(r"Your unsaved text of .*rain\.py was sent with the prompt\."))
     prompt = panel.page.locator(".log .user")
-    assert line.bounding_box()["y"] > prompt.bounding_box()["y"]  # type: ignore[index]  # both are visible
+    assert line.bounding_box()["y"] > prompt.bounding_box()["y"]  # both are visible
     assert window.notifications() == []  # nothing lies over Send
 
 

@@ -200,7 +200,7 @@ def written_meanwhile(editor: FakeEditor, file: Path, first: str, then: str, sec
         else:
             file.write_text(then)
 
-    editor.model.reload = reload  # type: ignore[method-assign]
+    editor.model.reload = reload
     return asked
 
 
@@ -434,14 +434,14 @@ def test_what_is_saved_right_after_that_is_the_users(
         assert editor.text("a.txt") == mine.replace("five", "FIVE"), "a case that shows nothing"
         tell, told = editor.model.emit, list[Event]()
         if busy:
-            editor.model.emit = told.append  # type: ignore[method-assign]
+            editor.model.emit = told.append
         for _ in range(3):
             if editor.text("a.txt") != mine:
                 editor.undoes("a.txt")
         await asyncio.sleep(seconds)
         editor.types("a.txt", typed, at=0)
         assert editor.overwrites("a.txt")
-        editor.model.emit = tell  # type: ignore[method-assign]
+        editor.model.emit = tell
         for event in told:
             tell(event)
         await asyncio.sleep(2)
@@ -476,12 +476,12 @@ def test_what_is_under_review_lies_in_the_document_after_that(tmp_path: Path, ty
         await asyncio.sleep(0.6)
         assert editor.text("a.txt") == "k\n" + text.replace("five", "FIVE"), "a case that shows nothing"
         tell, told = editor.model.emit, list[Event]()
-        editor.model.emit = told.append  # type: ignore[method-assign]
+        editor.model.emit = told.append
         editor.model.flush(editor.uri("a.txt"))
         on_top = len(told)
         while editor.text("a.txt") != "k\n" + text:
             editor.undoes("a.txt")
-        editor.model.emit = tell  # type: ignore[method-assign]
+        editor.model.emit = tell
         for number, event in enumerate(told):
             for _ in range(later if number == on_top else 0):
                 await asyncio.sleep(0)

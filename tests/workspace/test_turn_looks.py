@@ -462,12 +462,12 @@ def test_who_asks_while_a_look_goes_on_gets_the_next_one(tmp_path: Path) -> None
         now = looks.now
 
         def slow(*words: object) -> Found:
-            found = now(*words)  # pyright: ignore[reportArgumentType]  # handed on as they came
+            found = now(*words)  # handed on as they came
             loop.call_soon_threadsafe(began.set)
             asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(60)
             return found
 
-        looks.now = slow  # pyright: ignore[reportAttributeAccessIssue]  # of this one alone
+        looks.now = slow  # of this one alone
         first = asyncio.create_task(looks.look(str(tmp_path), 0, NOTHING, lambda: None))
         await began.wait()
         (tmp_path / "b").write_text(OLD)

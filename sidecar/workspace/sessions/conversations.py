@@ -65,7 +65,7 @@ class Conversations:
             case "config_option_update" if session.opened is not None:
                 options = update.get("configOptions")
                 if isinstance(options, list):
-                    session.opened = replace(session.opened, config_options=options)  # pyright: ignore[reportUnknownArgumentType]  # the agent's own
+                    session.opened = replace(session.opened, config_options=options)
             case _:
                 pass
         if session.loading:
@@ -401,7 +401,7 @@ def _shown(entry: Mapping[str, object]) -> list[Json]:
     """An entry of the record as session updates."""
     update, prompt = entry.get("update"), entry.get("prompt")
     if isinstance(update, dict):
-        return [update]  # pyright: ignore[reportUnknownVariableType]  # as it was recorded
+        return [update]
     if isinstance(prompt, list):
         return [{"sessionUpdate": "user_message_chunk", "content": block} for block in prompt]  # pyright: ignore[reportUnknownVariableType]  # as above
     return []
