@@ -352,6 +352,7 @@ class NeovimHands:
         if self._asks_later:
             return
         eventually(lambda: self.nvim.mode() != "n", "it asks")
+        self.nvim.raw_keys("<Esc>")
         eventually(lambda: self._no() and self.nvim.mode() == "n", "it goes on")
 
 
@@ -401,7 +402,13 @@ class EmacsHands:
         self.emacs.wait_for(f"(> (buffer-chars-modified-tick) {before})", "the undo is made")
 
     def save(self) -> None:
+        """Whatever it asks about that (a file that changed on disk): no."""
+        before = self.emacs.look("num-input-keys")
         self.emacs.terminal.keys("C-x", "C-s")
+        self.emacs.wait_for(f"(> num-input-keys {before})", "the keys are taken")
+        if self.emacs.look("(minibuffer-depth)"):
+            self.emacs.terminal.keys("no", "Enter")
+            self.emacs.wait_for("(zerop (minibuffer-depth))", "it goes on")
 
     def command(self) -> None:
         self.emacs.eval(
