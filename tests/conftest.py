@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sidecar.lasting import lasting
-from tests.support import tools
+from tests.support import processes_left, tools
 from tests.support.spread import some
 
 settings.register_profile(
@@ -56,6 +56,12 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "which cases of the tests are run: all, or some of each (what `make test` does; tests/support/spread.py)"
     parser.addoption("--cases", choices=("all", "some"), default="all", help=words)
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left_open() -> Generator[None]:
+    with processes_left.none_left():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

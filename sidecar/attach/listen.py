@@ -36,7 +36,7 @@ from sidecar.bridge.calling import Calling
 from sidecar.bridge.finding import serving as sidecar_of
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.own_program import own_program
-from sidecar.proxy.waiting import cancelled, signals
+from sidecar.proxy.waiting import cancelled, ended, signals
 
 PATH = "/acp"
 COOKIE = "acp-sidecar"
@@ -213,7 +213,8 @@ class Listening:
 
     async def _end(self, process: Process) -> None:
         try:
-            await _ended(cast("asyncio.subprocess.Process", process))
+            real = cast("asyncio.subprocess.Process", process)
+            await ended(real, END_SECONDS, real.kill)
         finally:
             self._clients -= 1
 
@@ -258,18 +259,6 @@ async def _outward(stdout: asyncio.StreamReader, connection: ServerConnection) -
         await connection.close(1009, "a message is too long")
         return
     await connection.close(1000)
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """It ends with its input; one that does not is ended."""
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        async with asyncio.timeout(END_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
 
 
 def _brought(headers: Headers, query: str) -> list[str]:

@@ -4,7 +4,7 @@ the text as the user sees it, and so is what its own tools do where they can be 
     run.py           run: from start to end: the agent's process, signals, the exit code
     serving.py       Serving: what stands between a client and one agent, put together
     streams.py       Input: our stdin
-    waiting.py       what comes first: a signal, an end, a time
+    waiting.py       what comes first: a signal, an end, a time; ended: the end of a process
     naming.py        name_of: what the agent is called
     relay.py         relay: lines from one end to the other; a slow reader slows the writer down
     heads.py         Head: what a line says about itself, without reading what is in it

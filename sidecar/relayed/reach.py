@@ -31,6 +31,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.mcp.answers import refused
 from sidecar.mcp.caller import Caller, carried_out, failed
 from sidecar.proxy.streams import Input
+from sidecar.proxy.waiting import ended
 from sidecar.relayed.numbered_lines import LONGEST, MOST, NUMBER, VERSION, Hello, hello_of, joined, parted
 from sidecar.relayed.tool_paths import Outside, ToolPaths
 
@@ -153,7 +154,7 @@ class Reach:
         finally:
             if connections is not None:
                 await connections.aclose()
-            await _end(process)
+            await ended(process, END_SECONDS, process.terminate, process.kill)
 
     async def carry_out(self, caller: Caller, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         """A tool's call, as it came."""
@@ -332,20 +333,6 @@ async def _hello(stdout: asyncio.StreamReader, lines: Lines) -> Hello | None:
 
 def _ended(code: int | None) -> str:
     return "ended" if code is None else f"ended with code {code}"
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """It ends with its input; one that does not is ended."""
-    assert process.stdin is not None
-    process.stdin.close()
-    for hurry in (None, process.terminate, process.kill):
-        if hurry is not None:
-            with suppress(ProcessLookupError):
-                hurry()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await process.wait()
-                return
 
 
 def run(streams: tuple[int, int], connect: Callable[[], Awaitable[Calling]]) -> int:

@@ -30,7 +30,6 @@ from tests.support.waiting import connect
 pytestmark = [
     pytest.mark.timeout(120),
     pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 TICKET, TOKEN = "t" * 64, "k" * 64
 RELAY = """
@@ -214,6 +213,7 @@ def a_relay(tmp_path: Path) -> Any:
     yield process, hello["socket"]
     process.stdin.close()
     assert process.wait(20) == 0
+    process.stdout.close()
     assert not Path(hello["socket"]).exists()
 
 
