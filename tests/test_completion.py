@@ -12,6 +12,7 @@ import pytest
 from sidecar.cli import main
 from sidecar.completion import SHELLS
 from sidecar.setup.editors import EDITORS
+from tests.support import tools
 
 COMMANDS = (
     "lsp",
@@ -39,7 +40,9 @@ def test_commands_options_and_choices_are_in_it(shell: str, capsys: pytest.Captu
     assert {*COMMANDS, *EDITORS, *SHELLS, "everywhere", "dry-run", "purge", "agent", "write"} <= words
 
 
-@pytest.mark.skipif(shutil.which("bash") is None or sys.platform == "win32", reason="needs bash")
+@pytest.mark.skipif(
+    sys.platform == "win32" or (shutil.which("bash") is None and tools.may_skip("bash")), reason="needs bash"
+)
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

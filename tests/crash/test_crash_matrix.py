@@ -31,8 +31,8 @@ from tests.crash.kinds import KINDS, Kind, names
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks and signals")
 
 ROOT = Path(__file__).parents[2]
-LEAST = 40
-"""Deaths the whole matrix must come to."""
+LEAST = 5
+"""Deaths that each kind must come to."""
 
 
 class Mortal:
@@ -197,21 +197,12 @@ def matrix(mortal: Mortal, name: str) -> tuple[int, list[str]]:
     return count, found
 
 
-counts: dict[str, int] = {}
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_killed_at_every_step(mortal: Mortal, name: str, record_property: Any) -> None:
-    counts[name], found = matrix(mortal, name)
-    record_property("deaths", counts[name])
+    count, found = matrix(mortal, name)
+    record_property("deaths", count)
     assert not found, "\n".join(found)
-
-
-def test_there_were_enough_deaths() -> None:
-    if len(counts) < len(KINDS):
-        pytest.skip("only a part of the matrix was run")
-    assert sum(counts.values()) >= LEAST, counts
-    assert min(counts.values()) >= 5, counts
+    assert count >= LEAST
 
 
 NOTICED = {

@@ -14,6 +14,7 @@ import pytest
 from sidecar.core.json_types import JsonDict
 from sidecar.disk.watching import probe
 from tests.gates.product import Product, command, settings
+from tests.support import tools
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 
@@ -47,7 +48,7 @@ async def until(pid: int, wanted: list[int], within: float = HANGS) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     if why_not := probe(str(tmp_path)):
-        pytest.skip(f"nothing can be watched here: {why_not}")
+        tools.lacking("watches", f"nothing can be watched here: {why_not}")
     for name in [
         *(f"src/{n}" for n in range(FOLDERS)),
         *(f"node_modules/{n}" for n in range(100)),

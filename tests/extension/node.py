@@ -31,10 +31,7 @@ def require_node() -> str:
     try:
         return find_node()
     except NoNode as why:
-        words = f"{tools.MISSING}node: {why}"
-    if tools.may_skip("node"):
-        pytest.skip(words)
-    pytest.fail(words, pytrace=False)
+        tools.lacking("node", str(why))
 
 
 def run(*command: str) -> str:

@@ -75,10 +75,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     try:
         BUILD.libraries(BUILD.TARGETS[BUILD.here()], folder)
     except BUILD.Problem as problem:
-        words = f"{tools.MISSING}wheels: {problem}"
-        if tools.may_skip("wheels"):
-            pytest.skip(words)
-        pytest.fail(words, pytrace=False)
+        tools.lacking("wheels", str(problem))
     with read_only(folder):
         yield folder
 

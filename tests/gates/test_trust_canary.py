@@ -19,7 +19,7 @@ from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from sidecar.demo.editor import AskedQuestion
 from tests.gates.product import Product, a_product, command
-from tests.support import agents
+from tests.support import agents, tools
 
 pytestmark = [
     pytest.mark.timeout(200),
@@ -169,7 +169,10 @@ async def test_nothing_in_the_folder_has_a_say(tmp_path: Path) -> None:
     assert os.listdir(tmp_path)
 
 
-@pytest.mark.skipif(shutil.which("npx") is None, reason="npx is not installed")
+@pytest.mark.skipif(
+    shutil.which("npx") is None and tools.may_skip("node"),
+    reason=f"{tools.MISSING}node: npx is not installed",
+)
 async def test_a_runner_of_packages_does_not_take_what_lies_in_the_folder(tmp_path: Path) -> None:
     """The agent that was approved is a package; the repository brings one of the same name and version, a `node`, and settings of npm."""
     folder, away = tmp_path / "ws", tmp_path / "away"

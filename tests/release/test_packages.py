@@ -15,6 +15,7 @@ import pytest
 
 from sidecar import __version__
 from sidecar.setup.editors import EDITORS
+from tests.support import tools
 from tests.support.tools import ROOT
 
 ADDRESS = "https://github.com/acp-sidecar/acp-sidecar"
@@ -32,7 +33,7 @@ def tracked(*folders: str) -> set[str]:
         ["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        pytest.skip("not a git clone")
+        tools.lacking("git", f"not a clone of it: {done.stderr.strip()}")
     return set(done.stdout.splitlines())
 
 

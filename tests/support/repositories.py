@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-with_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+from tests.support import tools
+
+with_git = pytest.mark.skipif(
+    shutil.which("git") is None and tools.may_skip("git"), reason=f"{tools.MISSING}git: not installed"
+)
 _SETTINGS = ("user.name=n", "user.email=n@localhost", "commit.gpgsign=false", "protocol.file.allow=always")
 
 

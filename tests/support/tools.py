@@ -12,6 +12,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -58,7 +59,12 @@ def require(name: str) -> Tool:
     found = find(name)
     if isinstance(found, Tool):
         return found
-    words = f"{MISSING}{name}: {found}"
+    lacking(name, found)
+
+
+def lacking(name: str, why: str) -> NoReturn:
+    """As `require`, for whatever else a test needs of the machine and has not found."""
+    words = f"{MISSING}{name}: {why}"
     if may_skip(name):
         pytest.skip(words)
     pytest.fail(words, pytrace=False)
