@@ -291,6 +291,8 @@ def test_several_edits_of_which_only_the_last_text_is_known_bring_nothing_back()
     last = Text.of("0x\nD\n")
     document.ledger.user_edit(Edit(4, 5, "x"), 8, lambda: last)
     document.ledger.user_edit(Edit(1, 5, "x"), 5, lambda: last)
+    (hunk,) = document.ledger.hunks
+    assert (hunk.start, hunk.end, hunk.old, hunk.text) == (3, 5, "", "D\n")
 
 
 def test_what_places_keep_of_a_large_text_is_bounded() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -105,7 +104,7 @@ async def test_an_open_file_comes_back_to_an_earlier_text(
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         editor.attach(bench.workspace.apply)
         editor.opens("a.txt")
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         await written(bench)
         assert editor.text("a.txt") == THIRD
         if not restarted:
@@ -121,7 +120,7 @@ async def test_an_open_file_comes_back_to_an_earlier_text(
         editor.attach(bench.workspace.apply)
         buffer.text = FIRST
         editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         assert await listed(bench) == [("6", "six")]
 
 

@@ -77,7 +77,7 @@ async def rejected_in(folder: Path, journal: Path, text: str, *, seen_first: boo
         editor.attach(bench.workspace.apply)
         buffer.text = text
         editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         await bench.workspace.review.reject(Selector(everything=True))
         return editor.text("a.txt")
 
@@ -169,7 +169,7 @@ async def test_the_sidecar_was_ended_right_after_it_brought_something_back(
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         editor.attach(bench.workspace.apply)
         editor.opens("a.txt")
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == mine(BASE)
 
@@ -194,7 +194,7 @@ async def test_the_sidecar_was_ended_right_after_an_agents_write(
         editor.attach(bench.workspace.apply)
         buffer.text = FIRST
         editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         rows = await bench.workspace.review.listed(Selector())
         assert [row["newText"] for row in rows] == (["agent48"] if is_unsaved else [])
         await bench.workspace.review.reject(Selector(everything=True))
@@ -223,7 +223,7 @@ async def test_an_editor_has_kept_what_the_turn_wrote_first(
         editor.attach(bench.workspace.apply)
         buffer.text = FIRST
         editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == BASE
 
@@ -308,7 +308,7 @@ async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path
         editor.attach(bench.workspace.apply)
         await written(bench, second)
         editor.opens("a.txt")
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         (_, first) = await kept.entries()
         change = Change(str(path), (Step(FIRST, BASE),), "revert", takes_back=(first.id,))
         assert (await bench.workspace.applier.apply(change)).result == "applied"
@@ -324,7 +324,7 @@ async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path
         editor.attach(bench.workspace.apply)
         buffer.text = unsaved
         editor.model.opened(buffer)
-        await asyncio.sleep(0.3)
+        await bench.observed("a.txt")
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == BASE
 

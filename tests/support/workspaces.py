@@ -198,6 +198,13 @@ class Bench:
         ticket = self.workspace.ticket(session or self.session, self.path(name), "write")
         return await self.workspace.write(ticket, content)
 
+    async def observed(self, name: str) -> None:
+        """The open document has been compared with its file, and what was stored of its review is there."""
+        tracked = self.workspace.state.documents.get(self.uri(name))
+        assert tracked is not None
+        async with asyncio.timeout(60):
+            await tracked.observed.wait()
+
     async def another_session(self) -> str:
         opened = await self.workspace.new_session("agent", str(self.folder))
         agent_may_act(self.workspace, opened.session_id)
