@@ -46,6 +46,7 @@ def test_a_new_file_that_is_rejected_in_the_turn(tmp_path: Path, text: str, cust
 
     play(tmp_path, VSCODE, script, after=after, journal=journal, custom=custom)
     by_the_agent = [one for one in journal.entries.values() if one.agent not in ("reject", "unknown")]
+    assert by_the_agent
     assert all(one.after is not None or (one.states and one.states[1]) for one in by_the_agent)
 
 

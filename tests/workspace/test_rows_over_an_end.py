@@ -53,6 +53,7 @@ async def test_a_moved_file_that_comes_back_is_a_copy_at_once(tmp_path: Path) ->
         first = set(journal.ledgers)
         files.came(str(folder / "old.txt"))
         await until(lambda: bool(journal.ledgers) and first.isdisjoint(journal.ledgers))
+    assert journal.had
     assert all("new.txt" in had for had in journal.had), journal.had
 
 
