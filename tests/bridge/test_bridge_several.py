@@ -60,7 +60,6 @@ def windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Windows:
     return Windows(tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # its connections end with the process
 async def test_who_has_the_file_open_or_else_the_innermost_folder(windows: Windows) -> None:
     with ExitStack() as stack:
         assert await windows.of_file("p/f") is None
@@ -82,7 +81,6 @@ async def test_who_has_the_file_open_or_else_the_innermost_folder(windows: Windo
         assert await windows.of_folder("p", within=True) == "older", "one that contains it comes first"
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_sidecars_come_and_go(windows: Windows) -> None:
     with ExitStack() as outer:
         windows.start(outer, "first", "p")

@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sidecar.demo.editor import ALL_CUSTOM
 from sidecar.mcp.schemas import NAMES
 from tests.e2e import fast_agent
@@ -148,6 +146,3 @@ def test_none_is_left_out() -> None:
     """The tests above call each tool that there is."""
     source = Path(__file__).read_text()
     assert [name for name in NAMES if f'"{name}"' not in source] == []
-
-
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.ports.ports import EditorRefused
@@ -159,7 +157,6 @@ class TellingProduct(Product):
         return [{"uri": uri, "range": at, "diagnostics": [{"range": at, "message": "bad"}]} for uri in uris]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_over_the_wire(tmp_path: Path) -> None:
     folder = tmp_path / "ws"
     folder.mkdir()

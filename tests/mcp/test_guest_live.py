@@ -24,7 +24,6 @@ from tests.support.waiting import eventually
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 BASE = "one\ntwo\nthree\n"
 NAME = "claude (terminal)"

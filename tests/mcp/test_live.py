@@ -16,7 +16,6 @@ from tests.mcp.live import a_live_agent, offered
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 

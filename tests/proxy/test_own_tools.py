@@ -30,7 +30,6 @@ from tests.support.agents import received
 
 BASE = "one\ntwo\nthree\n"
 SCRIPT = {"turns": [[{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]]}
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from tests.support.waiting import eventually
 pytestmark = [
     pytest.mark.timeout(180),
     pytest.mark.skipif(sys.platform != "linux", reason="sshd is installed by this project on Linux only"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
 

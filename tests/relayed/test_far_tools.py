@@ -25,7 +25,6 @@ from tests.support.waiting import eventually
 pytestmark = [
     pytest.mark.timeout(180),
     pytest.mark.skipif(sys.platform == "win32", reason="there is no bridge on Windows yet"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 BASE = "one\ntwo\nthree\n"
 
