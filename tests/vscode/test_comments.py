@@ -118,11 +118,15 @@ def test_what_the_user_changes_in_it_is_told_with_the_next_prompt(window: Window
     window.until_text(file, WANTED.replace("three", "three!").replace("line 7\n", "line 7\nline 8\nline 9\n"))
     window.prompt("[]")
     told = next(
-        block["text"] for block in last_prompt(window) if "rejected or changed something in them" in block.get("text", "")
+        block["text"]
+        for block in last_prompt(window)
+        if "rejected or changed something in them" in block.get("text", "")
     )
     assert f"{file}:\nline 3:\n- line three\n+ line three!\nline 8:\n+ line 8\n+ line 9" in told
     window.prompt("[]")
-    assert not any("rejected or changed something in them" in block.get("text", "") for block in last_prompt(window)), "told once"
+    assert not any(
+        "rejected or changed something in them" in block.get("text", "") for block in last_prompt(window)
+    ), "told once"
 
 
 def test_a_file_that_an_agent_removed(window: Window) -> None:
