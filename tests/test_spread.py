@@ -5,22 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import pairwise
-from math import ceil, sqrt
 from pathlib import Path
 
 import pytest
 
-from tests.support.spread import spread
+from tests.support.spread import share, spread
 
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.parametrize("is_drawn", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 99, 200, 487])
-def test_the_first_and_the_last_are_among_them_and_no_gap_is_twice_another(count: int) -> None:
-    places = sorted(spread(count, ceil(sqrt(count))))
-    assert len(places) == ceil(sqrt(count))
+def test_they_are_spread_evenly_from_the_first_to_the_last(count: int, *, is_drawn: bool) -> None:
+    wanted = share(count, is_drawn=is_drawn)
+    places = sorted(spread(count, wanted))
+    assert 1 <= len(places) == wanted <= count
     assert places[0] == 0
-    assert count == 1 or places[-1] == count - 1
+    assert wanted == 1 or places[-1] == count - 1
     gaps = {later - earlier for earlier, later in pairwise(places)}
     assert max(gaps, default=1) - min(gaps, default=1) <= 1
 

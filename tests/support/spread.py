@@ -2,7 +2,8 @@
 
 Twelve thousand cases take most of an hour on two cores, and they are few tests with many cases each. `make test` is for the minutes between two
 commits. Of every test with cases it runs the square root of their number; of every file of tests with real editors or whole programs, the square
-root of its tests. They are spread evenly, the first and the last among them, and they are always the same ones. `make test CASES=all` runs everything.
+root of its tests, and half as many where a browser draws them. They are spread evenly from the first on, and they are always the same ones.
+`make test CASES=all` runs everything.
 """
 
 from __future__ import annotations
@@ -33,10 +34,16 @@ def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, item in enumerate(items):
         groups[_together(item)].append(place)
-    kept = {
-        group[number] for group in groups.values() for number in spread(len(group), ceil(sqrt(len(group))))
-    }
+    kept: set[int] = set()
+    for group in groups.values():
+        is_drawn = items[group[0]].get_closest_marker("browser") is not None
+        kept.update(group[number] for number in spread(len(group), share(len(group), is_drawn=is_drawn)))
     return [item for place, item in enumerate(items) if place in kept]
+
+
+def share(count: int, *, is_drawn: bool) -> int:
+    """How many of so many. `is_drawn`: by a browser."""
+    return ceil(sqrt(count) / 2) if is_drawn else ceil(sqrt(count))
 
 
 def _together(item: pytest.Item) -> str:
