@@ -1,5 +1,6 @@
-"""on_disk: a workspace without an editor and without agents of its own, for guests where no sidecar runs. What they change is journalled, so that
-`acp-sidecar changes` and `revert` know it; what the user would be asked about is refused.
+"""on_disk: a workspace without an editor and without agents of its own, for guests where no sidecar runs.
+
+Their changes are journalled, so that `acp-sidecar changes` and `revert` know them. Whatever needs a question to the user is refused.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def on_disk(folders: Sequence[str]) -> AsyncGenerator[Workspace]:
-    """For work in these folders, absolute."""
-    settings = Settings()  # an editor's are the editor's
+    """Build a workspace for these folders (absolute paths)."""
+    settings = Settings()  # an editor's settings belong to that editor
     matchers, _ = compile_matchers((), (), own=[state_folder()])
     audit = AuditLog()
     async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
@@ -46,9 +47,7 @@ async def on_disk(folders: Sequence[str]) -> AsyncGenerator[Workspace]:
             FolderWatch,
         )
         workspace.roots_changed(folders)
-        await (
-            workspace.restore_reviews()
-        )  # else what is written here would take the place of what is under review already
+        await workspace.restore_reviews()  # otherwise a new review would replace the stored one
         try:
             yield workspace
         finally:

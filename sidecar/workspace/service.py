@@ -1,4 +1,4 @@
-"""Workspace: the one object that every door calls; sole owner of one editor connection's state."""
+"""Workspace: the one object that every door calls, and the only owner of one editor connection's state."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ from sidecar.workspace.state.storage import Storage
 from sidecar.workspace.state.turns import Outcome, Turns
 
 REOPEN_SECONDS = 2.0
-"""How long a document that is closed may be about to be opened again."""
+"""Seconds after its close within which a document may be opened again as part of a reload."""
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ log = logging.getLogger(__name__)
 class Workspace:
     """Reads and writes for agents, modifications from the editor, sessions and turns for both.
 
-    `tasks` outlives every request; cancelling it ends whatever is under way."""
+    `tasks` outlives every request. Cancelling it ends everything in progress."""
 
     def __init__(
         self,
@@ -217,13 +217,13 @@ class Workspace:
     # The editor's side
 
     def _edited(self, tracked: Tracked, was_clean: bool) -> None:
-        """The edit may be what the editor has taken from the disk."""
+        """Handle an edit, which may be the editor's reload from the disk."""
         newer = self._reconciler.edited_now(tracked, was_clean=was_clean)
         if was_clean or newer is not None or tracked.apart:
             self._tasks.start_soon(self._reconciler.edited, tracked, newer)
 
     def apply(self, modification: Modification) -> None:
-        """One change of the editor's. Synchronous: it is in force when this returns."""
+        """Apply one change by the editor. Synchronous: the change is in force when this returns."""
         closing = self.state.documents.get(modification.uri) if modification.action is Action.CLOSE else None
         tracked, note = self.state.apply(modification)
         if note:
@@ -252,7 +252,8 @@ class Workspace:
             self._tasks.start_soon(self._saved, tracked, text, now_at_most())
 
     async def _review_closed(self, uri: DocumentUri) -> None:
-        """Neovim and eglot tell a reload as the document's closing and opening; an undo may go back beyond it, to what was rejected."""
+        """Forget the review of a closed document after a while. Neovim and eglot report a reload as close and open, and an undo may go back beyond
+        it, to rejected text."""
         await anyio.sleep(REOPEN_SECONDS)
         given_back.soon(self.state.forget_review(uri))
 
@@ -267,7 +268,7 @@ class Workspace:
             self.state.renamed(old, new)
 
     def files_changed(self, uris: Sequence[DocumentUri]) -> None:
-        """Files that the editor saw change on the disk."""
+        """Take files that the editor saw change on the disk."""
         self._disk_watch.files_changed(uris)
         if any(map(self.review.committed.concerns, uris)):
             self._tasks.start_soon(self.review.committed.look)
@@ -276,35 +277,35 @@ class Workspace:
                 self._tasks.start_soon(self.review.closed_files.look, uri)
 
     def watched_by_editor(self, does: Callable[[], bool]) -> None:
-        """`does` says whether the editor watches its workspace folders and tells of changes there (`files_changed`)."""
+        """`does`: returns whether the editor watches its workspace folders and reports changes there (`files_changed`)."""
         self._disk_watch.editors_folders = lambda: self._opening.folders if does() else ()
 
     async def aclose(self) -> None:
-        """Ends what runs outside the loop."""
+        """End what runs outside the event loop."""
         await self._disk_watch.aclose()
 
     def roots_changed(self, folders: Sequence[str]) -> None:
-        """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
+        """Set the editor's workspace folders (absolute paths). Sessions opened later use the first as their default."""
         self._opening.folders = list(folders)
 
     def _review_folders(self) -> list[str]:
-        """Where what is under review is the workspace's."""
+        """Return the folders in which changes under review belong to this workspace."""
         return list(
             dict.fromkeys([*self._opening.folders, *(session.cwd for session in self.state.sessions)])
         )
 
     async def restore_reviews(self) -> None:
-        """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
+        """Restore what was under review in the workspace's folders when the sidecar or the editor ended."""
         gone = await self._keeper.restore_all(self._opening.folders)
         await self.review.files.restore(self._opening.folders)
         await self.review.closed_files.removed_again(gone)
 
     async def reviews_stored(self) -> None:
-        """Until the journal has what is under review."""
+        """Wait until the journal has everything that is under review."""
         await self._keeper.stored()
 
     async def renew_reviews(self) -> None:
-        """Where no editor is: what is under review is what the journal says now, and what was not stored yet is stored first."""
+        """Reload the reviews from the journal, storing pending ones first. For use without an editor."""
         await self._keeper.renew(self._opening.folders)
 
     async def new_session(
@@ -314,9 +315,7 @@ class Workspace:
         additional: Sequence[str] = (),
         mcp_servers: Sequence[Json] = (),
     ) -> OpenedSession:
-        """Starts the agent if need be and opens a session in `cwd` (the first workspace folder by default).
-
-        Raises AgentFailed with words for a person."""
+        """Start the agent if necessary and open a session in `cwd` (by default the first workspace folder). Raises AgentFailed with a message for the user."""
         session = self._opening.prepare(agent, cwd, additional, mcp_servers)
         self._tasks.start_soon(self._disk_watch.session_opens, session)
         return await self._opening.open(session)
@@ -329,9 +328,8 @@ class Workspace:
         *,
         by: Listener | None = None,
     ) -> tuple[str, int, Awaitable[Outcome]]:
-        """Starts a turn and returns at once: session, turn, and an awaitable of its outcome. `by`: who prompts, if not the editor.
-
-        Without a session the default agent's newest one is used, or one is opened as part of the turn."""
+        """Start a turn and return at once: the session, the turn, and an awaitable of its outcome. `by`: the listener that prompts, or None for the
+        editor. Without a session, the default agent's newest one is used, or one is opened as part of the turn."""
         session = self._session(session_id) or self._opening.prepare(None)
         if session.loading:
             raise AgentFailed(
@@ -341,7 +339,7 @@ class Workspace:
         async def prepare() -> Sequence[Json]:
             self._denied_writers.check(session.agent)
             if session.opened is None:
-                await self._opening.open(session, again=True)  # the next prompt does, if this one is stopped
+                await self._opening.open(session, again=True)  # if stopped: the next prompt opens it
             await self._disk_watch.before_turn(session)
             return await self._prompting.blocks(session, blocks, context)
 
@@ -360,7 +358,7 @@ class Workspace:
         self._tasks.start_soon(prompt)
 
     def cancel(self, session_id: str | None = None) -> None:
-        """Cancels the turn of a session, or of every session."""
+        """Cancel the turn of a session, or of every session."""
         for session in [self.state.sessions.named(session_id)] if session_id else list(self.state.sessions):
             if session.guest:
                 self.guests.stop(session)
@@ -368,7 +366,7 @@ class Workspace:
                 self._turns.cancel(session)
 
     def stop_command(self, session_id: str, terminal_id: str) -> None:
-        """Ends one command of an agent's; its turn goes on."""
+        """End one command of an agent; its turn goes on."""
         if not self.state.sessions.named(session_id).guest:
             self._agents.stop_command(session_id, terminal_id)
 
@@ -385,10 +383,10 @@ class Workspace:
         finally:
             self._opening.drop(session)
             self.state.beliefs.forget_session(session.id)
-            given_back.soon(given_back.LARGE + 1)  # nobody counts what it believed
+            given_back.soon(given_back.LARGE + 1)  # the size of its beliefs is not counted
 
     def _note_commits(self, session: Session, outcome: Outcome) -> None:
-        """What was committed while an agent worked was not reviewed by that."""
+        """Note the commits made while an agent worked: they do not count as reviewed."""
         self._tasks.start_soon(lambda: self.review.committed.look(is_users=False))
 
     def _decided(self, session_id: str, turn: int, verdict: Verdict, changes: int) -> None:
@@ -401,12 +399,12 @@ class Workspace:
         self._records.end(session.id, outcome)
 
     def has_session(self, session_id: str) -> bool:
-        """Whether it is open, and no guest's."""
+        """Whether the session is open and not a guest's."""
         session = self.state.sessions.get(session_id)
         return session is not None and not session.guest
 
     def status(self) -> dict[str, object]:
-        """What `sidecar.status` shows."""
+        """Return what `sidecar.status` shows."""
         return {
             "agents": self._agents.status(),
             "sessions": [
@@ -437,7 +435,7 @@ class Workspace:
     # The agents' side
 
     def ticket(self, session_id: str, path: str, access: Access) -> Ticket:
-        """Takes a place in the queue of the document at `path`; call it when the request is received, before any await."""
+        """Take a place in the queue of the document at `path`. Call this when the request is received, before any await."""
         moment, session = self.state.beliefs.moment(), self.state.sessions.get(session_id)
         asked_in = session.turn if session is not None and session.acting else None
         return self.state.queues.take(session_id, path, self._storage.order_key, access, moment, asked_in)
@@ -451,7 +449,7 @@ class Workspace:
         return answer
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
-        """As `read`, synchronously; None when the answer has to wait for anything. The ticket is released with an answer."""
+        """Like `read`, but synchronous. Returns None if the answer must wait for anything; otherwise the ticket is released."""
         answer = self._reader.read_now(ticket, line, limit)
         if answer is not None:
             ticket.release()
@@ -464,19 +462,18 @@ class Workspace:
         return await self.decided(ticket.session_id, answer)
 
     async def edit(self, ticket: Ticket, replacing: Replacing, *, wait: bool = True) -> WriteDone | Refusal:
-        """A change of the text as it is in this moment; what it was made in and what it led to is in `replacing` afterwards. Without `wait`
-        the answer has to go through `decided`."""
+        """Change the current text. Afterwards `replacing` holds the text before and after the change. Without `wait`, pass the answer through `decided`."""
         answer = await self._writer.edit(ticket, replacing)
         self._note("write", ticket, answer)
         return await self.decided(ticket.session_id, answer) if wait else answer
 
     async def save_first(self, session_id: str, path: str) -> bool:
-        """An agent is about to work on this file (absolute) on the disk: whether what the user has not saved there was saved now."""
+        """Save the user's unsaved text of a file (absolute path) that an agent is about to work on, on the disk. Return whether it was saved."""
         session = self.state.sessions.get(session_id)
         return session is not None and await self._prompting.save_first(session, path)
 
     async def decided(self, session_id: str, answer: WriteDone | Refusal) -> WriteDone | Refusal:
-        """The answer to a write, where the user's decision is part of it."""
+        """Return the answer to a write, after waiting for the user's decision if that is part of it."""
         session = self.state.sessions.get(session_id)
         if session is None or isinstance(answer, Refusal):
             return answer
@@ -494,7 +491,7 @@ class Workspace:
             self._editor.activity(Activity(session.id, session.turn, event, uri, outcome, first, call))
 
     async def ask(self, question: Question) -> str | None:
-        """Puts a question of an agent's to the user; None when dismissed or withdrawn, and outside of its turn."""
+        """Put an agent's question to the user. Returns None if it is dismissed or withdrawn, or asked outside the agent's turn."""
         session = self.state.sessions.get(question.session_id)
         if session is None or not session.acting:
             return None
@@ -511,7 +508,7 @@ class Workspace:
         return answer
 
     def prompt_answered(self, session_id: str) -> None:
-        """The agent has ended its turn: what it asks for from now on is not done."""
+        """Note that the agent has ended its turn: its later requests are not carried out."""
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.answered()
@@ -526,7 +523,7 @@ class Workspace:
             self._turns.update(session, update)
 
     async def elicit(self, elicitation: Elicitation) -> Elicited:
-        """Puts an agent's form or page to the user."""
+        """Show the user an agent's form or page."""
         return await self._elicitations.ask(elicitation)
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
@@ -538,7 +535,7 @@ class Workspace:
             self._evidence.removes(session, path)
 
     async def own_tools_ready(self, session_id: str) -> bool:
-        """Whether the agent has started the tools that it is to use in place of its own. If not, the user is told."""
+        """Whether the agent has started the tools that replace its own. If not, the user is told."""
         ready = await self.tools.ready(session_id)
         session = self.state.sessions.get(session_id)
         if not ready and session is not None:
@@ -550,17 +547,17 @@ class Workspace:
         return ready
 
     def tools_not_there(self, words: str) -> None:
-        """An agent that runs elsewhere has its own tools only."""
+        """Tell the user that an agent that runs elsewhere has only its own tools."""
         self._editor.show("info", words)
 
     def session_reopened(self, opened: OpenedSession) -> None:
-        """After its agent's death, its agent was started again and has opened it."""
+        """Note a session that was opened again after its agent died and was restarted."""
         session = self.state.sessions.get(opened.session_id)
         if session is not None:
             self._opening.opened(session, opened)
 
     def notice(self, session_id: str, words: str) -> None:
-        """Said to the user in the conversation."""
+        """Show the user a message in the conversation."""
         if self.state.sessions.get(session_id) is not None:
             self._editor.notice(session_id, words)
 
@@ -571,11 +568,11 @@ class Workspace:
     async def run(
         self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
     ) -> str | Refusal:
-        """Whether a command may run now: the folder to run it in (canonical), or why not. `env`: the names it sets."""
+        """Return the folder in which a command may run now (canonical), or why it may not. `env`: the names of the variables that it sets."""
         return await self._commands.may_run(session_id, argv, cwd, env)
 
     def command_started(self, session_id: str, terminal_id: str) -> None:
-        """It may read and change files behind us from now on."""
+        """Note that a command runs: it may read and change files behind us."""
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_started(terminal_id)
@@ -597,7 +594,7 @@ class Workspace:
             self._editor.terminal_ended(session_id, terminal_id, end)
 
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:
-        """The process behind these sessions is gone: their questions are withdrawn; the sessions stay listed as ended."""
+        """Note that the process behind these sessions is gone: their questions are withdrawn, and the sessions stay listed as ended."""
         for session_id in session_ids:
             session = self.state.sessions.get(session_id)
             if session is not None:
@@ -607,7 +604,7 @@ class Workspace:
             log.warning("%s", message)
 
     def _session(self, session_id: str | None) -> Session | None:
-        """None: the default agent's newest one."""
+        """Return the session. None: the default agent's newest one."""
         if session_id is not None:
             return self.state.sessions.own(session_id)
         settings = self.state.settings

@@ -1,10 +1,10 @@
-"""Afterwards: what became of an agent's changes, told to it with its next prompt: what the user rejected, changed in them or typed around them.
+"""Afterwards: tells an agent with its next prompt what became of its changes: what the user rejected, changed in them or typed around them.
 
-An agent's model takes a file that it changed to say what it last saw or wrote there (`core.belief`). Where it says something else by now, the
-difference is told once, line by line. Left out are texts that the agent would have to ask for, and long ones. What it believes stays as it
-is: whether a model heeds such a note cannot be known, and a write that it makes of its older text is merged as ever.
+An agent's model assumes that a file it changed still says what it last saw or wrote there (`core.belief`). If the file says something else now, the
+difference is reported once, line by line. Texts that the agent would need permission for are left out, and so are long ones. The belief itself does
+not change: nobody can know whether a model heeds such a note, and a write based on its older text is merged as always.
 
-What an agent's own tools write on the disk, past the sidecar, is not believed. There, the text at the turn's end is compared, unless the agent
+What an agent's own tools write on the disk, past the sidecar, is no belief. For such files, the text at the turn's end is compared, unless the agent
 was served the file since.
 """
 
@@ -26,10 +26,10 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 MAX_TEXT = 256 * 1024
-"""Code points of a text that is compared, and bytes of a file that is read for it."""
+"""The limit for a compared text, in code points, and for a file that is read for the comparison, in bytes."""
 MAX_FILES = 20
 MAX_LINES = 200
-"""Of all files together. Of more, the agent is told to read again."""
+"""The limit for all files together. If there are more lines, the agent is told to read the file again."""
 _HEAD = (
     "Files that you changed have changed since: the user, or somebody else, rejected or changed something in them. Work from their current"
     " text, and do not restore what is gone unless you are asked to. (- is a line as you last knew it, + as it is now.)"
@@ -43,7 +43,7 @@ class Afterwards:
         self._reconciler = reconciler
 
     async def block(self, session: Session) -> Json | None:
-        """ACP's text block; None if there is nothing new to tell."""
+        """Return ACP's text block, or None if there is nothing new to report."""
         told: list[str] = []
         room = MAX_LINES
         for uri, knew in [*self._believed(session), *self._left(session)]:
@@ -93,7 +93,7 @@ class Afterwards:
                 yield uri, text
 
     async def _text(self, session: Session, uri: DocumentUri) -> str | None:
-        """What it says now, in the compared form; "": it is gone. None: that is not to be told, or cannot be."""
+        """Return the current text in the compared form; "" if the file is gone; None if the text may not or cannot be reported."""
         path = to_path(uri)
         if path is None:
             tracked = self._state.documents.get(uri) if is_untitled(uri) else None

@@ -1,6 +1,6 @@
-"""AgentTools: what a session's tools ask for beside reads and writes: bytes, folders, which files there are, what is open and under review.
+"""AgentTools: what a session's tools can do besides reads and writes: read bytes, list folders and files, tell what is open and under review.
 
-Everything is told of the session's own folders only, and no content without the policy's permission.
+Answers cover only the session's own folders, and contain no content without the policy's permission.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 READY_SECONDS = 15.0
-"""How long an agent may take to start the tools that take the place of its own, before it is given its own back."""
+"""Seconds within which an agent must start the tools that replace its own. After that it gets its own back."""
 MAX_ENTRIES = 5000
-"""Of one listing."""
+"""The limit for one listing."""
 
 
 class ToolSession(NamedTuple):
-    """The session that a caller speaks for."""
+    """The session on whose behalf a caller acts."""
 
     id: str
     folder: str
-    """Its own, absolute: where relative paths begin."""
+    """The session's own folder, an absolute path. Relative paths start here."""
     max_bytes: int
-    """Of a file, by the user's settings."""
+    """The largest file size in bytes that the user's settings allow."""
 
 
 class Listed(NamedTuple):
     path: str
     entries: Sequence[Json]
     left_out: bool
-    """There are more."""
+    """Whether there are more entries."""
 
 
 class Files(NamedTuple):
-    """The files of a folder that people work in, and the unsaved texts among them."""
+    """The files of a folder that people work in, and the unsaved texts of some of them."""
 
     folder: str
-    """Canonical."""
+    """A canonical path."""
     names: Sequence[str]
-    """Relative to it; only those that may be read without a question."""
+    """Names relative to `folder`; only files that may be read without a question."""
     texts: Json
-    """By name, of those that the user has open with unsaved text."""
+    """By name: the texts of the files that are open with unsaved text."""
     need_permission: int
-    """How many are left out because the user would have to be asked."""
+    """The number of files left out because the user would have to be asked."""
     too_many: bool
-    """The folder has more files than are looked at; `names` is empty then."""
+    """The folder has more files than are looked at. If so, `names` is empty."""
 
 
 class Reviewed(NamedTuple):
@@ -76,7 +76,7 @@ class Reviewed(NamedTuple):
 
     rows: Sequence[Json]
     need_permission: int
-    """Files left out because the user would have to be asked before they are read."""
+    """The number of files left out because the user would have to be asked before they are read."""
 
 
 class AgentTools:
@@ -88,17 +88,17 @@ class AgentTools:
         self.file_changes = FileChanges(state, consent)
         self._arrived: dict[str, anyio.Event] = {}
         self.called: Callable[[str], None] = lambda session_id: None
-        """Told of each call that takes the place of one of an agent's own tools."""
+        """Called with the session for each call that replaces one of an agent's own tools."""
         self.removes: Callable[[str, str], None] = lambda session_id, path: None
-        """Told of a file (session, absolute path) that the session's agent is about to remove by itself."""
+        """Called with (session, absolute path) when the session's agent is about to remove a file itself."""
 
     def arrived(self, session_id: str) -> None:
-        """The session's tools are there: its agent has started them."""
+        """Note that the session's agent has started the tools."""
         if self._state.sessions.get(session_id) is not None:
             self._event(session_id).set()
 
     async def ready(self, session_id: str) -> bool:
-        """Whether they are, waiting for them as long as a slow machine may need."""
+        """Wait until the agent has started the tools, as long as a slow machine may need. Return whether it has."""
         with anyio.move_on_after(READY_SECONDS):
             await self._event(session_id).wait()
         return self._arrived.pop(session_id).is_set()
@@ -107,14 +107,14 @@ class AgentTools:
         return self._arrived.setdefault(session_id, anyio.Event())
 
     def session(self, session_id: str) -> ToolSession | None:
-        """None when it is closed."""
+        """Return the session, or None if it is closed."""
         session = self._state.sessions.get(session_id)
         if session is None or not session.alive:
             return None
         return ToolSession(session.id, session.cwd, self._state.settings.max_file_bytes)
 
     async def read_bytes(self, ticket: Ticket, offset: int, length: int) -> tuple[bytes, int] | Refusal:
-        """Up to `length` bytes from byte `offset` of the file on the disk, and its size in bytes. Releases the ticket."""
+        """Return up to `length` bytes from byte `offset` of the file on the disk, and its size in bytes. Releases the ticket."""
         try:
             if not await ticket.turn():
                 return Refusal(Kind.OUTCOME_UNKNOWN, f"your earlier write of {ticket.path} has not ended yet")
@@ -138,7 +138,7 @@ class AgentTools:
     async def try_change(
         self, session_id: str, path: str, change: Callable[[str], str | Refusal]
     ) -> Refusal | None:
-        """Why a change could not be made in the text of a file as it is now; None when it could. Changes nothing."""
+        """Return why `change` could not be made in the current text of the file, or None if it could. Changes nothing."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -147,7 +147,7 @@ class AgentTools:
         return after if isinstance(after, Refusal) else None
 
     async def _text(self, session: Session, path: str) -> str | Refusal:
-        """In the compared form. Nobody is shown it."""
+        """Return the text in the compared form. It is not shown to the agent."""
         named = untitled(self._state.documents, path)
         if named is not None:
             refused = await self._consent.to_use_untitled(session, named, "read")
@@ -169,7 +169,7 @@ class AgentTools:
         return normal(decoded.text) if isinstance(decoded, Decoded) else decoded
 
     async def list_folder(self, session_id: str, path: str, depth: int) -> Listed | Refusal:
-        """`path` absolute. Folders are listed `depth` levels deep; links are not followed."""
+        """List the folder at `path` (absolute), `depth` levels deep. Links are not followed."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -188,7 +188,7 @@ class AgentTools:
         )
 
     async def files(self, session_id: str, path: str, texts: bool) -> Files | Refusal:
-        """What can be searched below `path` (absolute), a folder or one file. `texts`: with the unsaved texts."""
+        """Return what can be searched below `path` (absolute), a folder or one file. `texts`: include the unsaved texts."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -226,7 +226,7 @@ class AgentTools:
         return Files(folder, found, told, len(every) - len(found), known is None)
 
     def open_documents(self, session_id: str) -> list[Json]:
-        """The open documents in the session's folders, and those without a file."""
+        """Return the open documents in the session's folders, and those without a file."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return []
@@ -236,8 +236,9 @@ class AgentTools:
         ]
 
     async def changes(self, session_id: str, path: str | None) -> Reviewed | Refusal:
-        """The changes under review in the session's folders, or of one file (absolute); lines count from 1. They hold the file's text, so
-        they need the same permission as reading it: it is asked for where one file is named, and otherwise the file is left out."""
+        """Return the changes under review in the session's folders, or of one file (absolute path). Lines count from 1. The changes contain the
+        file's text, so they need the same permission as reading it: if one file is named, the user is asked; otherwise a file without permission
+        is left out."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -265,7 +266,7 @@ class AgentTools:
         return Reviewed(rows, len(left_out))
 
     def _may_read(self, session: Session, path: str, root: Root) -> bool:
-        """`path`: canonical, beneath `root`. Whether it may be read without a question, because of the policy or of an earlier answer."""
+        """Whether the file at `path` (canonical, beneath `root`) may be read without a question, because of the policy or an earlier answer."""
         return ("read", path) in session.grants or self._consent.needs_no_question(path, root.spellings)
 
     def _open(self, session: Session) -> list[tuple[str, Tracked]]:
@@ -276,7 +277,7 @@ class AgentTools:
         )
 
     def _untitled(self, session: Session) -> list[tuple[str, Tracked]]:
-        """By the name that the prompt gives them; none for a guest (`Consent.to_use_untitled`)."""
+        """Return the documents without a file, by the name that the prompt gives them. A guest gets none (`Consent.to_use_untitled`)."""
         if session.guest:
             return []
         documents = (tracked for tracked in self._state.documents if is_untitled(tracked.document.uri))
@@ -286,7 +287,7 @@ class AgentTools:
 
 
 def _in_buffer(named: Named) -> str | Refusal | None:
-    """What the editor shows, in the compared form; None when it is not open."""
+    """Return the text that the editor shows, in the compared form, or None if the file is not open."""
     if named.tracked is None:
         return None
     document = named.tracked.document
@@ -307,7 +308,7 @@ def _bytes(file: Resolved, offset: int, length: int) -> tuple[bytes, int] | Refu
 
 
 def _root(session: Session, folder: str) -> Root:
-    """`folder`: canonical, a root or beneath one."""
+    """Return the root that contains `folder`, which is canonical and a root or beneath one."""
     at = session.roots.match(folder)
     if at is not None:
         return at[0]

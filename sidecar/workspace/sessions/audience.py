@@ -1,8 +1,8 @@
-"""Audience: who else sees and drives the conversations: clients that are attached beside the editor.
+"""Audience: shares the conversations with clients that are attached beside the editor.
 
-It stands between the workspace and its editor. What a session says goes to both, and a question about it is put to both: the first answer
-counts, whoever gives it, and the others' question is withdrawn. What decides whether something is started here or let in at all (an agent, an
-MCP server, a guest) is asked in the editor only.
+It stands between the workspace and its editor. A session's output goes to the editor and the clients, and so does a question about the session: the
+first answer counts, whoever gives it, and the question is withdrawn from the others. Only the editor is asked whether something (an agent, an MCP
+server, a guest) may start here or be let in at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import Editor, OpenedSession, Question
 
 MOST_COMMANDS = 256
-"""Sessions whose last list of commands is kept."""
+"""The number of sessions whose last list of commands is kept."""
 _COMMANDS = "available_commands_update"
 
 
@@ -27,12 +27,12 @@ class Listener(Protocol):
     def update(self, session_id: str, update: Json) -> None: ...
     def asked(self, question: Question) -> None: ...
     def withdrawn(self, question_id: str) -> None:
-        """Somebody else has answered it, or nobody may any more."""
+        """Somebody else has answered the question, or nobody may answer it any more."""
         ...
 
 
 class _Open:
-    """A question without an answer."""
+    """An unanswered question."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -47,11 +47,11 @@ class Audience:
         self._open: dict[str, _Open] = {}
         self._commands: OrderedDict[str, Json] = OrderedDict()
         self.prompted_elsewhere: Callable[[str, Sequence[Json]], None] = lambda session_id, blocks: None
-        """Told of every prompt that did not come from the editor."""
+        """Called for every prompt that did not come from the editor."""
 
     @property
     def editor(self) -> Editor:
-        """The editor, for the workspace: all that it is told of sessions goes to the others too."""
+        """The editor for the workspace: whatever it is told about sessions also goes to the listeners."""
         return cast("Editor", _Shared(self, self._editor))
 
     def join(self, listener: Listener) -> None:
@@ -63,7 +63,7 @@ class Audience:
             question.shown = [one for one in question.shown if one is not listener]
 
     def came(self, listener: Listener, session_id: str) -> None:
-        """It hears this session from now on: here is what is true of it now, and in no record."""
+        """Start a listener on this session: send it the current state that no record contains."""
         if session_id in self._commands:
             listener.update(session_id, self._commands[session_id])
         for asked in self._open.values():
@@ -72,7 +72,7 @@ class Audience:
                 asked.shown.append(listener)
                 listener.asked(asked.question)
 
-    # what is said
+    # output
 
     def update(self, session_id: str, update: Json, *, but: Listener | None = None) -> None:
         if update.get("sessionUpdate") == _COMMANDS:
@@ -85,19 +85,19 @@ class Audience:
                 listener.update(session_id, update)
 
     def prompted(self, session_id: str, blocks: Sequence[Json], by: Listener | None) -> None:
-        """A prompt has begun a turn; None: the editor's."""
+        """Report a prompt that has begun a turn. `by` is None if the editor sent it."""
         for block in blocks:
             self.update(session_id, {"sessionUpdate": "user_message_chunk", "content": block}, but=by)
         if by is not None:
             self.prompted_elsewhere(session_id, blocks)
 
     def chose(self, session_id: str, update: Json, by: Listener | None) -> None:
-        """A mode or an option was chosen."""
+        """Report that a mode or an option was chosen."""
         self.update(session_id, update, but=by)
         if by is not None:
             self._editor.session_update(session_id, update)
 
-    # what is asked
+    # questions
 
     async def ask(self, question: Question) -> str | None:
         if question.guest or question.action == "start":
@@ -119,7 +119,7 @@ class Audience:
             await asyncio.gather(editors, return_exceptions=True)
 
     def answered(self, listener: Listener, question_id: str, option_id: str) -> bool:
-        """Whether this is the answer: the first one, of a listener that was asked, and one of those to choose from."""
+        """Take an answer. Return False unless it is the first one, from a listener that was asked, and one of the question's options."""
         asked = self._open.get(question_id)
         if asked is None or asked.answer.done() or listener not in asked.shown:
             return False
@@ -134,7 +134,7 @@ class Audience:
 
 
 class _Shared:
-    """The Editor port: `editor`'s, but for what others get too."""
+    """The editor's port, with the calls replaced that listeners also get."""
 
     def __init__(self, audience: Audience, editor: Editor) -> None:
         self._audience = audience
@@ -148,7 +148,7 @@ class _Shared:
         self._audience.update(session_id, update)
 
     def session_opened(self, opened: OpenedSession) -> None:
-        """ACP has no message for it, so the others are told what is chosen now; a list of modes cannot be told late."""
+        """Report the modes and options chosen now. ACP has no message for an opened session, and cannot report a list of modes later."""
         self._editor.session_opened(opened)
         if opened.modes is not None:
             mode = {

@@ -1,8 +1,8 @@
-"""Commands: whether an agent's command may run now, and what has to be on the disk before it does.
+"""Commands: decides whether an agent's command may run now, and saves what must be on the disk first.
 
-A command sees the disk and nothing else. So what its agent changed and could not be saved is saved first, where that takes nothing of
-the user's with it: text that the user has not saved stays unsaved. What it does once it runs is not ours to say (this is
-no sandbox); it may read and change files behind us, which the session is told.
+A command sees only the disk. So the agent's own unsaved changes are saved first, but only in documents where that saves nothing of the user's: text
+that the user has not saved stays unsaved. A running command is not sandboxed. It may read and change files behind us, and the session is told that it
+runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.workspace.state.storage import Storage
 
 
 class Commands:
-    """Asked before every command of every session."""
+    """Consulted before every command of every session."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Commands:
         audit: Audit,
         noted: Callable[[Session], Awaitable[None]],
     ) -> None:
-        """`noted`: waits until it is known what the session's files are before a command changes them."""
+        """`noted`: waits until the session's files have been noted, so that the command's changes can be told from what was there before."""
         self._state = state
         self._storage = storage
         self._consent = consent
@@ -43,7 +43,7 @@ class Commands:
     async def may_run(
         self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
     ) -> str | Refusal:
-        """The folder to run it in (canonical), or why not. `env`: names of the variables that it sets."""
+        """Return the folder to run the command in (canonical), or why it may not run. `env`: the names of the variables that it sets."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "there is no such session")
@@ -73,13 +73,13 @@ class Commands:
         return folder if session.may_act(turn) else _withdrawn(argv)
 
     def _was_allowed(self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]) -> bool:
-        """When the agent asked about it by itself, a moment ago."""
+        """Whether the user allowed this command a moment ago, when the agent itself asked about it."""
         if env or self._state.settings.writes == "deny":
             return False
         return folder == self._storage.folder(session.roots, session.cwd) and session.allowed.take(argv)
 
     async def _save(self, session: Session) -> None:
-        """Saves what this agent changed, except documents that the user has since worked on. Saves nothing if the settings forbid it."""
+        """Save what this agent changed, except documents that the user has since worked on. Saves nothing if the settings forbid it."""
         if self._state.settings.after_write == "never":
             return
         for uri in [*session.unsaved, *(uri for uri in session.touched if uri not in session.unsaved)]:

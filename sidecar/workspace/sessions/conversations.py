@@ -1,6 +1,6 @@
 """Conversations: lists, reopens, reads and deletes current and earlier sessions; sets their modes and options; handles logins.
 
-What an agent sends about an earlier conversation is history: it is shown, and is never evidence, belief or change. If the agent cannot
+Whatever an agent sends about an earlier conversation is history: it is shown, and never becomes evidence, a belief or a change. If the agent cannot
 continue a conversation, the sidecar's own record (`records`) is shown instead, and the next prompt starts a new conversation.
 """
 
@@ -25,13 +25,13 @@ from sidecar.workspace.state.sessions import Session, Sessions
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 128
-"""How many entries of a record are shown at once."""
+"""The number of record entries that are shown without yielding to the event loop."""
 _LOST = frozenset({"unsupported", "refused", "timeout"})
-"""Failures to load after which a new conversation with the agent can start."""
+"""Load failures after which a new conversation with the agent can start."""
 
 
 class Conversations:
-    """See `lsp.ext` for what the answers hold."""
+    """`lsp.ext` documents the answers."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Conversations:
         last_turn: Callable[[str], Awaitable[int]],
         close: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`last_turn`: the highest turn that the journal has of a session. `close` ends an open one."""
+        """`last_turn`: returns the highest turn that the journal has of a session. `close`: ends an open session."""
         self._sessions = sessions
         self._opening = opening
         self._agents = agents
@@ -54,10 +54,10 @@ class Conversations:
         self._last_turn = last_turn
         self._close = close
         self._listed: dict[str, About] = {}
-        """Sessions that agents listed and that have no record here, by the id they would be loaded under."""
+        """Sessions that agents listed and that have no record here, by the id under which they would be loaded."""
 
     def heard(self, session: Session, update: Json) -> bool:
-        """Notes an update. False if it is history and has no further effect."""
+        """Note an update. Return False if it is history and has no further effect."""
         match update.get("sessionUpdate"):
             case "current_mode_update" if session.opened is not None and session.opened.modes is not None:
                 modes = {**session.opened.modes, "currentModeId": update.get("currentModeId")}
@@ -80,11 +80,11 @@ class Conversations:
         self._records.update(session.id, session.turn, update)
         return True
 
-    # listed, loaded, deleted, read back
+    # listing, loading, deleting, reading back
 
     async def list(self, agent: str | None = None, everywhere: bool = False) -> Sequence[Json]:
-        """The last used first; of those last used in one moment, the last begun. An agent that cannot list sessions is left out, unless requested by
-        name. Raises AgentFailed."""
+        """Return the sessions, the most recently used first; sessions last used at the same moment are ordered by their start, the newest first. An
+        agent that cannot list sessions is left out, unless requested by name. Raises AgentFailed."""
         folders = self._opening.folders
         rows: dict[str, dict[str, object]] = {}
         known: dict[tuple[str, str], str] = {}
@@ -127,7 +127,7 @@ class Conversations:
         return sorted(chosen, key=used, reverse=True)
 
     async def load(self, session_id: str, replay: bool = True) -> Json:
-        """Opens an earlier session again and shows its history. Raises AgentFailed."""
+        """Open an earlier session again and show its history. Raises AgentFailed."""
         session = self._sessions.get(session_id)
         if session is not None and session.loading:
             raise AgentFailed("refused", "this conversation is being loaded already")
@@ -146,7 +146,7 @@ class Conversations:
                 f'there is no session "{plain(session_id, 60)}"; sidecar.listSessions lists them',
             )
         granted = None
-        if found is None:  # only its agent knows it
+        if found is None:  # only the agent knows it
             granted = await self._opening.granted(about)
             about = granted.about
         session = self._opening.prepare(about.agent, about.cwd, about.additional_directories, earlier=about)
@@ -189,7 +189,7 @@ class Conversations:
         return self._loaded(session, "transcript" if shown else "none", session.opened is not None, note)
 
     async def fork(self, session_id: str) -> Json:
-        """Begins another conversation with what was said in this one, which stays as it is. Raises AgentFailed."""
+        """Start a new conversation with the content of this one, which stays as it is. Raises AgentFailed."""
         session = self._sessions.get(session_id)
         if session is not None and session.guest:
             raise AgentFailed("refused", f"{session.agent} was not started from here; fork it where it runs")
@@ -205,7 +205,7 @@ class Conversations:
                 f'nothing was said yet in a session "{plain(session_id, 60)}", so there is nothing to fork',
             )
         granted = None
-        if found is None:  # only its agent knows it
+        if found is None:  # only the agent knows it
             granted = await self._opening.granted(about)
             about = granted.about
         now = self._agents.reference(session_id) if session is not None else ""
@@ -232,7 +232,7 @@ class Conversations:
         return {**answer, **_choices(fork)}
 
     async def delete(self, session_id: str | None) -> Json:
-        """Deletes one session, which is closed first, or the records of all that are not open."""
+        """Delete one session, closing it first, or the records of all sessions that are not open."""
         if session_id is None:
             deleted = [
                 about.session_id
@@ -259,15 +259,15 @@ class Conversations:
         return {"deleted": [session_id], "kept": []}
 
     async def history(self, listener: Listener, session_id: str) -> Sequence[Json]:
-        """What was said in an open session until now, as session updates. From now on, which is before anything is awaited, `listener` has
-        to hear it."""
+        """Return what was said in an open session so far, as session updates. `listener` must hear the session from this call on: it is registered
+        before the first await."""
         reading = self._records.read(session_id)
         self._audience.came(listener, session_id)
         found = await reading
         return [update for entry in (found[1] if found is not None else ()) for update in _shown(entry)]
 
     async def transcript(self, session_id: str) -> Json:
-        """The sidecar's own record; empty if only the agent has the conversation. Raises AgentFailed if there is no such session."""
+        """Return the sidecar's own record; it is empty if only the agent has the conversation. Raises AgentFailed if there is no such session."""
         listed = self._listed.get(session_id)
         found = await self._records.read(session_id) or ((listed, ()) if listed is not None else None)
         if found is None:
@@ -289,7 +289,7 @@ class Conversations:
     # modes, options, logging in
 
     async def set_mode(self, session_id: str, mode_id: str, by: Listener | None = None) -> Json:
-        """`by`: who chose, if not the editor."""
+        """`by`: the listener that chose, or None for the editor."""
         session = self._sessions.own(session_id)
         modes = await self._agents.set_mode(session_id, mode_id)
         if session.opened is not None:
@@ -301,7 +301,7 @@ class Conversations:
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool, by: Listener | None = None
     ) -> Sequence[Json]:
-        """`by`: who chose, if not the editor."""
+        """`by`: the listener that chose, or None for the editor."""
         session = self._sessions.own(session_id)
         options = await self._agents.set_config_option(session_id, config_id, value)
         if session.opened is not None:
@@ -333,7 +333,7 @@ class Conversations:
             return []
 
     async def _kept_by_agents(self, agent: str | None, folders: Sequence[str]) -> list[About]:
-        """Those of one agent, which is started if necessary, or of all running agents."""
+        """Return the sessions that one agent keeps, starting it if necessary, or those of all running agents."""
         if agent is not None:
             return await self._kept_by(agent, folders, await self._opening.may_start(agent))
         running = [info.id for info in self._agents.list() if self._agents.runs(info.id)]
@@ -370,7 +370,7 @@ class Conversations:
         ]
 
     async def _replay(self, session_id: str) -> bool:
-        """Shows the sidecar's own record; False when there is none."""
+        """Show the sidecar's own record. Return False if there is none."""
         found = await self._records.read(session_id)
         if found is None:
             return False
@@ -398,7 +398,7 @@ class Conversations:
 
 
 def _shown(entry: Mapping[str, object]) -> list[Json]:
-    """An entry of the record as session updates."""
+    """Return a record entry as session updates."""
     update, prompt = entry.get("update"), entry.get("prompt")
     if isinstance(update, dict):
         return [update]
@@ -442,7 +442,7 @@ def _within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _id_of(agent: str, reference: str) -> str:
-    """Stable, so that it identifies the session's changes; agents' own ids never leave `acp/`."""
+    """Return an id that is stable, so that it identifies the session's changes. Agents' own ids never leave `acp/`."""
     return hashlib.blake2b(
         f"{agent}\0{reference}".encode("utf-8", "surrogatepass"), digest_size=6
     ).hexdigest()

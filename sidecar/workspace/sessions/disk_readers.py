@@ -1,6 +1,6 @@
-"""DiskReaders: which agents read files from the disk and not through us. What is not saved they do not see.
+"""DiskReaders: knows which agents read files from the disk instead of through the sidecar, and so do not see unsaved text.
 
-Known of an agent's program, or seen: a tool call that reads an open document ends, and nothing had asked us for it.
+An agent's program is known to do so, or it is observed: a tool call that reads an open document ends, and no read reached us for it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 
 MAX_CALLS = 1024
-"""Reads under way that are remembered: the newest."""
+"""The number of reads in progress that are remembered; the oldest are forgotten."""
 MAX_PATHS = 32
-"""Paths of one update that are looked at."""
+"""The number of paths that are looked at in one update."""
 
 
 class DiskReaders:
@@ -25,13 +25,13 @@ class DiskReaders:
         documents: Callable[[Session, Iterable[str]], list[Tracked]],
         about_to_read: Callable[[Session, list[Tracked]], None],
     ) -> None:
-        """`documents`: the open ones that an agent's paths name. `about_to_read`: told when one of these agents says that it reads them."""
+        """`documents`: returns the open documents that an agent's paths name. `about_to_read`: called when one of these agents reports that it reads them."""
         self._documents = documents
         self._about_to_read = about_to_read
         self._reads: OrderedDict[tuple[str, str], None] = OrderedDict()
-        """Calls under way that read open documents, by session and call."""
+        """Calls in progress that read open documents, by session and call."""
         self._seen: set[str] = set()
-        """Agents that were seen to."""
+        """Agents observed to read from the disk."""
 
     def is_one(self, session: Session) -> bool:
         opened = session.opened
@@ -40,7 +40,7 @@ class DiskReaders:
         return opened.reads_disk or session.agent in self._seen
 
     def heard(self, session: Session, update: Json) -> None:
-        """Of a running turn, before the session itself has noted it."""
+        """Take an update of a running turn, before the session itself notes it."""
         call = update.get("toolCallId")
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update") or not isinstance(call, str):
             return

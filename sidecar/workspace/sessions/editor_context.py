@@ -1,4 +1,4 @@
-"""EditorContext: what the user has selected, and the problems that the editor shows, as far as the editor tells. Only of the session's folders."""
+"""EditorContext: the user's selection and the problems that the editor shows, if the editor reports them. Only for the session's folders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EditorContext:
         self._editor = editor
 
     async def selection(self, session_id: str) -> Json | Refusal:
-        """`{file_path, firstLine, firstColumn, lastLine, lastColumn, text, unsaved}`: lines and columns from 1, columns in code points;
+        """Return `{file_path, firstLine, firstColumn, lastLine, lastColumn, text, unsaved}`. Lines and columns count from 1, columns in code points;
         the last column is the one after the last selected character."""
         session = self._state.sessions.get(session_id)
         if session is None:
@@ -59,8 +59,9 @@ class EditorContext:
         return {"file_path": path, **where, "text": words, "unsaved": not tracked.is_clean()}
 
     async def diagnostics(self, session_id: str, path: str | None) -> list[Json] | Refusal:
-        """Of one file (absolute), or of all open documents in the session's folders: `{file_path, line, column, severity, message,
-        source?, code?}`, from 1, columns in code points. Our own hints are left out; at most 100 of a file, the most severe first."""
+        """Return the problems of one file (absolute path), or of all open documents in the session's folders: `{file_path, line, column, severity,
+        message, source?, code?}`, counting from 1, columns in code points. Our own hints are left out. At most 100 per file, the most severe
+        first."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return _CLOSED
@@ -81,7 +82,7 @@ class EditorContext:
         return [row for mention in mentions for row in self._rows(session, mention)]
 
     def _open(self, session: Session) -> list[str]:
-        """Those that may be read without a question."""
+        """Return the open documents that may be read without a question."""
         found: list[str] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)

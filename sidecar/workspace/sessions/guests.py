@@ -1,11 +1,10 @@
-"""Guests: agents that somebody else started (a terminal's `claude`) and that come with their tools' calls only, or
-from behind the proxy.
+"""Guests: agents that somebody else started (`claude` in a terminal) and that reach us only through tool calls, or through the proxy.
 
-A guest has a session like any other, so its reads and writes are like any other agent's. What it lacks are prompts: nothing says what it
-is doing, or when it is done. So a turn of its is what it does until it has been quiet for a while.
+A guest has a session like any other, so its reads and writes are treated like any other agent's. It has no prompts: nothing says what it is doing, or
+when it is done. So a guest's turn lasts from a call until the guest has been quiet for a while.
 
-Nothing is done for a guest before the user has said yes. Without an answer, a call waits for a while and is refused then; the question
-stays open. After a stop, the user is asked again, also where they had said yes for good.
+Nothing is done for a guest before the user has said yes. A call that gets no answer waits for a while and is then refused; the question stays open.
+After a stop, the user is asked again, even if they had said yes permanently.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage
 
 QUIET_SECONDS = 60.0
-"""Without a call for this long, a guest's turn is over."""
+"""Seconds without a call after which a guest's turn is over."""
 PATIENCE_SECONDS = 50.0
-"""How long a call waits for the user's answer: clients give up on it after a minute, and nothing may be done after that."""
+"""Seconds that a call waits for the user's answer. Clients give up after a minute, and nothing may be done after that."""
 
 
 @dataclass(slots=True)
 class _Guest:
     session: Session
     allowed: bool | None
-    """None: the next call asks."""
+    """The user's answer. None: the next call asks."""
     wants: str
-    """In the question; "": it is the usual."""
+    """What the question says that the guest wants. "": the usual."""
     prompted: bool = False
-    """It has turns, which somebody tells."""
+    """Its turns are reported, so none are guessed from its calls."""
     line: anyio.Lock = field(default_factory=anyio.Lock)
-    """In which calls wait for the user's answer: they are carried out in the order in which they came."""
+    """Held by the call that waits for the user's answer, so that calls are carried out in the order in which they came."""
     came: int = 0
-    """How many calls have come."""
+    """The number of calls so far."""
     dismissed: int = 0
-    """Of these, the last one that an unanswered question was for."""
+    """The number of the last call that was covered by a question closed without an answer."""
     answered: anyio.Event | None = None
-    """Of the question that is open."""
+    """Set when the open question is answered or closed. None: no question is open."""
     stopped: bool = False
     calls: int = 0
-    """Under way."""
+    """The number of calls in progress."""
     quiet_since: float = 0.0
 
 
@@ -65,7 +64,7 @@ class Guests:
         tasks: Background,
         folders: Callable[[], Sequence[str]],
     ) -> None:
-        """`folders`: the editor's; absolute."""
+        """`folders`: returns the editor's folders, absolute."""
         self._state = state
         self._storage = storage
         self._consent = consent
@@ -83,9 +82,9 @@ class Guests:
         wants: str = "",
         prompted: bool = False,
     ) -> str:
-        """The id of a new session. `agent`: the name it is shown by. `folder`: where it works, absolute; if that is in none of the editor's
-        folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. `wants`: as in
-        Consent.to_admit. `prompted`: its turns are told (prompted.py), and between them it changes nothing. Raises AgentFailed."""
+        """Open a session for a guest and return its id. `agent`: the name that is shown. `folder`: where it works, absolute; if that is in none of
+        the editor's folders, the first of these is used. `allowed`: True asks no question. `rereads`: as in OpenedSession. `wants`: as in
+        Consent.to_admit. `prompted`: its turns are reported (prompted.py), and it changes nothing between them. Raises AgentFailed."""
         folders = [*self._folders()]
         if not folders:
             raise AgentFailed("refused", "the editor has no folder open")
@@ -111,30 +110,29 @@ class Guests:
         return session_id
 
     def session(self, session_id: str) -> Session:
-        """The open session of a guest."""
+        """Return the open session of a guest."""
         return self._guests[session_id].session
 
     def is_let_in(self, session_id: str) -> bool:
-        """Whether the user has said yes, and has not stopped it since."""
+        """Whether the user has said yes and has not stopped the guest since."""
         guest = self._guests.get(session_id)
         return guest is not None and guest.allowed is True and guest.session.alive
 
     async def admitted(self, session_id: str) -> Refusal | None:
-        """Why nothing is done for a guest; None once the user has let it in. They are asked, and waited for, as in `call`; those that wait go on
-        in their order."""
+        """Return why nothing is done for a guest, or None once the user has let it in. Asks and waits as `call` does; waiting calls go on in order."""
         guest = self._guests.get(session_id)
         if guest is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session was closed")
         return await self._admitted(guest)
 
     def close(self, session_id: str) -> None:
-        """It is gone. An open question is withdrawn."""
+        """Close the session of a guest that is gone. An open question is withdrawn."""
         if self._guests.pop(session_id, None) is not None:
             self._state.sessions.remove(session_id)
             self._state.beliefs.forget_session(session_id)
 
     def stop(self, session: Session) -> None:
-        """What it asked for is not begun any more, and the user is asked before anything else is done for it."""
+        """Stop a guest: calls that have not begun are refused, and the user is asked before anything else is done for it."""
         guest = self._guests[session.id]
         guest.allowed, guest.stopped = None, True
         session.stop()
@@ -142,8 +140,8 @@ class Guests:
 
     @asynccontextmanager
     async def call(self, session_id: str) -> AsyncGenerator[Refusal | None]:
-        """Around each call of a tool: why it is not carried out; None if it may be, and for every session that is not a guest's, for which
-        this does not wait."""
+        """Surround each call of a tool. Yields why the call is not carried out, or None if it may be. For a session that is not a guest's, it yields
+        None without waiting."""
         guest = self._guests.get(session_id)
         if guest is None:
             yield None
@@ -190,7 +188,7 @@ class Guests:
         )
 
     def _question(self, guest: _Guest) -> anyio.Event:
-        """Opens it unless it is open. Set when the user has answered or closed it."""
+        """Ask the user, unless the question is already open. The returned event is set when the user has answered or closed it."""
         if guest.answered is None:
             guest.answered = anyio.Event()
             self._tasks.start_soon(self._ask, guest, guest.answered)

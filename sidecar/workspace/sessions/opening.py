@@ -1,4 +1,4 @@
-"""Opening: creates a session: its agent, its folders, what it is offered, and whether its agent may be started."""
+"""Opening: creates a session with its agent, folders and offers, and asks whether its agent may be started."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Opening:
         records: Records,
         tell: Callable[[OpenedSession], None],
     ) -> None:
-        """`tell` is told of every session that is open with its agent now, perhaps anew."""
+        """`tell`: called with every session that its agent has opened, also when it was opened again."""
         self._state = state
         self._storage = storage
         self._consent = consent
@@ -56,8 +56,8 @@ class Opening:
         earlier: About | None = None,
         fork: About | None = None,
     ) -> Session:
-        """A session that its agent does not know yet. `earlier`: the session that it continues; `fork`: another one, with whose turns it
-        begins. Raises AgentFailed."""
+        """Create a session that its agent does not know yet. `earlier`: the session that it continues. `fork`: the session that it forks; it
+        continues counting that session's turns. Raises AgentFailed."""
         settings = self._state.settings
         chosen = agent or settings.default_agent or next(iter(settings.agents), None)
         if chosen is None:
@@ -87,9 +87,8 @@ class Opening:
         return session
 
     async def open(self, session: Session, *, again: bool = False) -> OpenedSession:
-        """Opens it with its agent, which is started if necessary and allowed. Raises AgentFailed; the session then does not exist.
-
-        `again`: if the opening is only cancelled, the session stays and can be opened later."""
+        """Open the session with its agent, which is started if necessary and allowed. Raises AgentFailed; the session then does not exist. `again`:
+        if the opening is only cancelled, the session stays and can be opened later."""
         try:
             await self.allow(session)
             opened = await self._agents.open_session(session.request)
@@ -102,13 +101,13 @@ class Opening:
         return opened
 
     def opened(self, session: Session, opened: OpenedSession) -> None:
-        """Its agent has opened it: for the first time, loaded, forked, or again after the agent's death."""
+        """Note that its agent has opened the session: for the first time, loaded, forked, or again after the agent's death."""
         session.opened = opened
         self._records.reference(session.id, opened.reference, loads=opened.loads, forks=opened.forks)
         self._tell(opened)
 
     async def allow(self, session: Session) -> None:
-        """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""
+        """Ask the questions that must be answered before a session is opened. Raises AgentFailed."""
         self._denied_writers.check(session.agent)
         await self._may_start(session)
         servers = await self._offers.to(session)
@@ -120,7 +119,7 @@ class Opening:
         session.request = replace(request, mcp_servers=(*request.mcp_servers, *servers))
 
     async def may_start(self, agent: str) -> str:
-        """Asks whether the agent may be started without a session; returns the folder to start it in. Raises AgentFailed."""
+        """Ask whether the agent may be started without a session. Return the folder to start it in. Raises AgentFailed."""
         session = self.prepare(agent, self._anywhere())
         try:
             await self._may_start(session)
@@ -129,7 +128,7 @@ class Opening:
         return session.cwd
 
     async def granted(self, about: About) -> Granted:
-        """What the user grants of the folders of a conversation that its agent offers. Raises AgentFailed."""
+        """Return which folders of a conversation that its agent offers the user grants. Raises AgentFailed."""
         session = self.prepare(about.agent, self._anywhere())
         users = (*self.folders, *self._state.settings.allowed_roots)
         try:
@@ -138,9 +137,7 @@ class Opening:
             self.drop(session)
 
     async def may_sign_in(self, agent: str, terminal: Mapping[str, Any], sets: Sequence[str]) -> None:
-        """Whether a command of the agent's choice may be handed out to log in with; `sets`: names of the variables that the agent sets.
-
-        Raises AgentFailed."""
+        """Ask whether a login command chosen by the agent may be handed out. `sets`: the names of the variables that the agent sets. Raises AgentFailed."""
         session = self.prepare(agent, self._anywhere())
         argv, folder = [terminal["command"], *terminal["args"]], terminal.get("cwd") or session.cwd
         try:
@@ -153,7 +150,7 @@ class Opening:
             self.drop(session)
 
     def _anywhere(self) -> str:
-        """A folder for work without a session: logging in works without an open folder too."""
+        """Return a folder for work without a session: logging in also works without an open folder."""
         return next(iter(self.folders), os.path.expanduser("~"))
 
     def drop(self, session: Session) -> None:

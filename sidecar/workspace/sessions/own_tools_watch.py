@@ -1,6 +1,6 @@
-"""OwnToolsWatch: whether an agent's own tools, which are led to ours, really come to us. When they do not, the user is told once.
+"""OwnToolsWatch: checks whether an agent's own tools, which are redirected to ours, really call us. If they do not, the user is told once.
 
-An agent may be of a version that does it another way, or its tools may not reach us. Then it works as every agent that uses the disk.
+The agent's version may work differently, or its tools may be unable to reach us. Then the agent works like any agent that uses the disk.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from sidecar.core.json_types import Json
 from sidecar.workspace.state.sessions import Session
 
 LED = ("read", "edit")
-"""ACP's kinds of the tool calls whose tools are led to ours."""
+"""ACP's kinds of the tool calls whose tools are redirected to ours."""
 _CALLS = 4096
-"""Tool calls under way that are remembered; with more of them the oldest are forgotten."""
+"""The number of tool calls in progress that are remembered; the oldest are forgotten."""
 
 
 class OwnToolsWatch:
     def __init__(self, tell: Callable[[str], None]) -> None:
-        """`tell`: the user, once for each agent."""
+        """`tell`: tells the user, once for each agent."""
         self._tell = tell
         self._kinds: dict[tuple[str, str], str] = {}
-        """Of the tool calls of running turns, by session and call."""
+        """The kinds of the tool calls of running turns, by session and call."""
         self._done: Counter[str] = Counter()
-        """Tool calls of these kinds that succeeded in the session's turn, less the calls that came to us."""
+        """By session: the number of successful tool calls of these kinds in its turn, minus the calls that reached us."""
         self._told: set[str] = set()
 
     def called(self, session_id: str) -> None:
-        """One of our tools that stand in for an agent's own was called."""
+        """Count a call of one of our tools that replace an agent's own."""
         self._done[session_id] -= 1
 
     def heard(self, session: Session, update: Json) -> None:
@@ -45,7 +45,7 @@ class OwnToolsWatch:
                 pass
 
     def turn_ended(self, session: Session, outcome: object) -> None:
-        """Only now: a call reaches us before its end is announced, but what announces its begin may come later."""
+        """Compare the counts. This waits for the turn's end: a call reaches us before its end is reported, but the report of its start may come later."""
         past_us = self._done.pop(session.id, 0) > 0
         self._kinds = {call: kind for call, kind in self._kinds.items() if call[0] != session.id}
         led = session.opened is not None and session.opened.own_tools_live

@@ -1,5 +1,5 @@
-"""Prompted: guests whose prompts are known, because whoever brings them sees them pass. Their turns begin and end like those of agents of ours, so
-that what they do to the disk is found and listed too.
+"""Prompted: guests whose prompts are known, because the proxy in front of them sees the prompts pass. Their turns begin and end like those of our own
+agents, so their changes on the disk are found and listed too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sidecar.workspace.state.turns import CANCELLED, Turns
 
 
 class _Turn:
-    """One that runs."""
+    """A running turn."""
 
     def __init__(self) -> None:
         self.prompted = anyio.Event()
@@ -34,7 +34,7 @@ class Prompted:
         self._running: dict[str, _Turn] = {}
 
     async def begin_turn(self, session: Session) -> None:
-        """Until it has begun: from now on the agent may get its prompt."""
+        """Begin a turn. Returns when the agent may get its prompt."""
         if session.running:
             return
         turn = self._running[session.id] = _Turn()
@@ -59,7 +59,7 @@ class Prompted:
         await turn.prompted.wait()
 
     async def end_turn(self, session: Session, reason: str) -> None:
-        """The agent has answered its prompt; returns when what it did is known."""
+        """End the turn: the agent has answered its prompt. Returns when its changes are known."""
         turn = self._running.pop(session.id, None)
         if turn is not None:
             session.answered()
@@ -68,11 +68,11 @@ class Prompted:
             await self._turns.end_of(session)
 
     def stop_turn(self, session: Session) -> None:
-        """The client has cancelled it: nothing is begun for the agent any more, though its turn has not ended."""
+        """Stop the turn: the client has cancelled it. Nothing more is begun for the agent, although its turn has not ended."""
         self._turns.cancel(session)
 
     def heard(self, session: Session, update: Json) -> None:
-        """What the agent says of a tool call, as ACP has it."""
+        """Take an update about a tool call, in ACP's shape."""
         if session.running:
             self._evidence.observe(session, update)
             session.observe(update)

@@ -1,9 +1,9 @@
 """Prompting: sends the user's unsaved text with a prompt, because many agents read only the disk.
 
-`beforePrompt`: auto (save for agents that read the disk, embed for all others) · embed (the texts as `resource` blocks, or as plain
-text if the agent accepts none) · save (in the editor; embed what could not be saved) · nothing. Only documents in the session's folders, never files that the policy would ask about, and limited in size. One line
-tells the user what was sent and what was not. An agent's question about a file that it is going to change itself is treated
-likewise.
+`beforePrompt`: auto (save for agents that read the disk, embed for all others) · embed (the texts as `resource` blocks, or as plain text if the agent
+accepts none) · save (in the editor; embed what could not be saved) · nothing. Only documents in the session's folders are sent, never files that the
+policy would ask about, and only up to a size. One line tells the user what was sent and what was not. If an agent asks about a file that it is going
+to change itself, the file is saved in the same way.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 MAX_TEXT = 256 * 1024
-"""Bytes of one embedded text: more would fill the agent's context with one file."""
+"""The limit for one embedded text, in bytes: a larger one would fill the agent's context with one file."""
 MAX_TOGETHER = 1024 * 1024
-"""Bytes of all embedded texts of one prompt."""
+"""The limit for all embedded texts of one prompt, in bytes."""
 MAX_MENTIONS = 32
-"""How many documents a prompt may refer to."""
+"""The number of documents that a prompt may refer to."""
 _NAMED = 5
-"""How many documents a message names; the rest are counted."""
+"""The number of documents that a message names; the rest are only counted."""
 
 
 class Prompting:
@@ -78,7 +78,7 @@ class Prompting:
     async def blocks(
         self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> list[Json]:
-        """The prompt as sent: followed by its context, what became of the agent's writes, and the user's unsaved texts."""
+        """Return the prompt as sent: followed by its context, what became of the agent's writes, and the user's unsaved texts."""
         blocks = [*blocks, *self._mentioned(session, context)]
         policy = self._state.settings.before_prompt
         afterwards = None if policy == "nothing" else await self._afterwards.block(session)
@@ -93,14 +93,14 @@ class Prompting:
         return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
 
     def _saves(self, session: Session) -> bool:
-        """Whether this agent's prompts, and its reads, find on the disk what the user sees."""
+        """Whether unsaved text is saved before this agent's prompts and reads, so that the disk has what the user sees."""
         policy = self._state.settings.before_prompt
         return policy == "save" or (policy == "auto" and self.disk_readers.is_one(session))
 
     async def _saved(
         self, session: Session, unsaved: Sequence[Tracked], whose: Literal["users", "typing"]
     ) -> list[Tracked]:
-        """Those that could be saved. The user is told why, once for each, unless they chose it."""
+        """Save the documents and return those that could be saved. The user is told why, once for each document, unless they chose `save`."""
         saved = [tracked for tracked in unsaved if await self._save(tracked, whose)]
         news = [t for t in saved if t.document.uri not in session.saved_for]
         session.saved_for.update(t.document.uri for t in news)
@@ -110,7 +110,7 @@ class Prompting:
         return saved
 
     def _about_to_be_read(self, session: Session, documents: Sequence[Tracked]) -> None:
-        """A call of an agent's says that it reads these from the disk. It may have done so by now."""
+        """Save documents that a tool call says the agent reads from the disk. It may already have read them."""
 
         async def save() -> None:
             await self._saved(session, [t for t in documents if self._is_to_be_seen(session, t)], "typing")
@@ -119,7 +119,7 @@ class Prompting:
             self._tasks.start_soon(save)
 
     async def save_first(self, session: Session, path: str) -> bool:
-        """An agent says that it is about to work on this file on the disk. Whether it was saved for that, as far as the settings let that be done."""
+        """Save a file that an agent is about to work on, on the disk, if the settings allow it. Return whether it was saved."""
         if self._state.settings.before_prompt not in ("auto", "save"):
             return False
         documents = [t for t in self._open_documents(session, [path]) if self._is_to_be_seen(session, t)]
@@ -135,7 +135,7 @@ class Prompting:
         )
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
-        """Selections and diagnostics from files that this session may see."""
+        """Return the selections and diagnostics of files that this session may see."""
         sent: list[Json] = []
         left_out: list[str] = []
         embedded = session.opened is not None and session.opened.embedded_context
@@ -164,8 +164,8 @@ class Prompting:
         return sent
 
     async def question(self, question: Question) -> Question:
-        """A question about files that the agent will change itself: their unsaved changes are saved if the settings say so; otherwise
-        the user is told that the agent works on the older text."""
+        """Prepare a question about files that the agent will change itself: their unsaved changes are saved if the settings say so; otherwise the
+        user is told that the agent works on the older text."""
         session = self._state.sessions.get(question.session_id)
         paths = question.details.get("paths")
         if session is None or not isinstance(paths, (list, tuple)):
@@ -188,9 +188,7 @@ class Prompting:
         return replace(question, text=f"{question.text}\n{words}")
 
     async def _unsaved(self, session: Session) -> list[Tracked]:
-        """Documents with unsaved text of the user's that this session may be told about, and what the user wrote into documents
-        without a file.
-        """
+        """Return the documents with unsaved text of the user's that this session may be told about, and the non-empty documents without a file."""
         found: list[Tracked] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)
@@ -204,7 +202,7 @@ class Prompting:
         return found
 
     def _may_be_told(self, roots: Roots, path: str) -> bool:
-        """In the session's folders, and readable without a question."""
+        """Whether the file is in the session's folders and readable without a question."""
         place = locate(self._state.storage, self._state.documents, roots, path, "read")
         if isinstance(place, Refusal):
             return False
@@ -231,7 +229,8 @@ class Prompting:
                 continue
             room -= size
             sent.append(whole_block(document.client_uri or document.uri, text, embedded=embedded))
-            # Who takes no resources sends what it made of the file, as it read it there or here
+            # An agent that takes no resources bases its next write on the file as it read it, on the disk or
+            # through us
             if embedded or is_untitled(document.uri):
                 self._state.beliefs.mentioned(session.id, document.uri, normal(text))
             told.append(_shown(tracked))
@@ -253,7 +252,7 @@ class Prompting:
         return sent
 
     def _open_documents(self, session: Session, paths: Iterable[str]) -> list[Tracked]:
-        """The open documents that an agent's paths name, which may be relative (qwen) or lead there by a link."""
+        """Return the open documents that an agent's paths name. A path may be relative (qwen) or lead there through a link."""
         found: dict[str, Tracked] = {}
         for path in paths:
             if "\0" in path:

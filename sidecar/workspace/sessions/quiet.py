@@ -1,7 +1,7 @@
-"""Quiet: says in a conversation when nothing comes from its agent any more, and when a turn ended without an answer.
+"""Quiet: tells the user in the conversation when its agent has gone silent, and when a turn ended without an answer.
 
-An agent that waits for its model shows nothing; one whose model refuses (no credit, a wrong key) may end the turn without a word, and
-write why to its error output.
+An agent that waits for its model shows nothing. An agent whose model refuses (no credit, a wrong key) may end the turn without a word, and write the
+reason to its stderr.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sidecar.workspace.state.turns import CANCELLED, FAILED
 
 SILENT_SECONDS = 30.0
 _ANSWERS = frozenset({"agent_message_chunk", "tool_call", "tool_call_update", "plan"})
-"""Updates that show an agent's user something."""
+"""Updates that show the user something."""
 
 
 class Quiet:
@@ -25,13 +25,13 @@ class Quiet:
         self._editor = editor
         self._tasks = tasks
         self._answered: set[str] = set()
-        """Sessions in whose turn something was said or done."""
+        """Sessions whose current turn has said or done something."""
         self._words: dict[str, list[str]] = {}
-        """By session: its agent's last error output when the turn began."""
+        """By session: the last lines of its agent's stderr when the turn began."""
         self._watches: dict[str, anyio.CancelScope] = {}
 
     def asked(self, session: Session) -> None:
-        """The agent has been given the prompt of a turn."""
+        """Note that the agent has been given the prompt of a turn."""
         self._answered.discard(session.id)
         self._words[session.id] = self._agents.last_words(session.id)
         watch = self._watches[session.id] = anyio.CancelScope()
@@ -42,7 +42,7 @@ class Quiet:
             self._answered.add(session.id)
 
     def turn_ended(self, session: Session, outcome: Json) -> None:
-        """`outcome`: as of `state/turns.py`."""
+        """`outcome`: as in `state/turns.py`."""
         watch = self._watches.pop(session.id, None)
         if watch is not None:
             watch.cancel()
@@ -55,12 +55,12 @@ class Quiet:
         words = self._agents.last_words(session.id)
         told = "".join(f"\n  {line}" for line in words) if words != before else ""
         if reason != "end_turn" and not told:
-            return  # the reason says it
+            return  # the reason explains it
         told = f" Its error output ends:{told}" if told else ""
         self._editor.notice(session.id, f"{session.agent} ended the turn without an answer.{told}")
 
     async def _watch(self, session: Session, watch: anyio.CancelScope) -> None:
-        """Until the turn ends. Says it once, unless the agent waits for the user, or a tool runs."""
+        """Watch until the turn ends. Tells the user once, unless the agent waits for the user or a tool runs."""
         with watch:
             asked = anyio.current_time()
             silent = 0.0
