@@ -1,6 +1,6 @@
 """Announcement: the result of `initialize` as plain data, available before pygls is imported.
 
-It announces what `features.py` registers later; the protocol compares the two at every start, and so does a test.
+It announces what `features.py` registers later. The protocol compares the two at every start, and so does a test.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sidecar.lsp.greeting import position_encoding
 NAME = "acp-sidecar"
 
 _INCREMENTAL = 2
-"""LSP, TextDocumentSyncKind."""
+"""TextDocumentSyncKind in LSP."""
 
 
 def announce(params: Mapping[str, Any]) -> dict[str, Any]:
-    """`initialize` params, plain JSON → its result."""
+    """Return the result of `initialize` for its params, both as plain JSON."""
     return {
         "capabilities": {
             "positionEncoding": position_encoding(params),
@@ -41,7 +41,7 @@ def announce(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file_operations(params: Mapping[str, Any]) -> dict[str, Any]:
-    """As pygls announces it: only what the client said that it sends."""
+    """Return what pygls would announce: only operations that the client said it sends."""
     at: object = params
     for name in ("capabilities", "workspace", "fileOperations", "didRename"):
         at = cast("Mapping[str, object]", at).get(name) if isinstance(at, Mapping) else None

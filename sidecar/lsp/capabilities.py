@@ -1,7 +1,7 @@
 """Reads `initialize` into EditorCapabilities.
 
-Reads plain JSON and trusts nothing: an enum value from a newer LSP, or a member of the wrong type, means "not announced". A
-typed reader would refuse the whole message and leave the editor without a server.
+It reads plain JSON and trusts nothing: an enum value from a newer LSP, or a member of the wrong type, means "not announced". A typed reader would
+refuse the whole message and leave the editor without a server.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
 """Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""
 
 _LF_LINES = frozenset({"neovim", "helix", "eglot", "emacs"})
-"""To these only "\\n" ends a line (observed: Neovim 0.7 and 0.11, Helix 25.01, eglot 1.9 and 1.17)."""
+"""In these editors, only "\\n" ends a line (observed: Neovim 0.7 and 0.11, Helix 25.01, eglot 1.9 and 1.17)."""
 _IN_ANY_ORDER = frozenset({"helix"})
-"""Fast typing is sent out of order, and didChange before didOpen (observed: Helix 25.01)."""
+"""These send fast typing out of order, and didChange before didOpen (observed: Helix 25.01)."""
 _KEEPS_LINES = frozenset({"neovim"})
 _ADDS_FINAL_END = frozenset({"neovim", "helix", "eglot", "emacs"})
-"""As they come: 'fixendofline', insert-final-newline, mode-require-final-newline."""
+"""With their default settings: 'fixendofline', insert-final-newline, mode-require-final-newline."""
 _REOPENS = frozenset({"neovim", "eglot"})
-"""A reload is told as didClose and didOpen (observed: Neovim 0.7 and 0.11, eglot 1.9 and 1.17)."""
+"""These report a reload as didClose and didOpen (observed: Neovim 0.7 and 0.11, eglot 1.9 and 1.17)."""
 
 _ENCODINGS = frozenset(encoding.value for encoding in Encoding)
 
@@ -33,14 +33,14 @@ _ENCODINGS = frozenset(encoding.value for encoding in Encoding)
 def editor_capabilities(
     params: Json, client: ClientFlags | None = None, encoding: Encoding | None = None
 ) -> EditorCapabilities:
-    """From the raw `initialize` params; `client` and `encoding` replace what would be read from them."""
+    """Return the capabilities from the raw `initialize` params. `client` and `encoding` override what the params say."""
     announced = _at(params, "capabilities")
     workspace, window = _at(announced, "workspace"), _at(announced, "window")
     edit = _at(workspace, "workspaceEdit")
     flags = client if client is not None else parse(params.get("initializationOptions"))[0].client
     apply_edit = workspace.get("applyEdit") is True
     operations = _list(edit.get("resourceOperations"))
-    # Neovim takes documentChanges and announces only the operations, which nothing else can carry.
+    # Neovim accepts documentChanges but announces only the operations, which nothing else can carry.
     document_changes = edit.get("documentChanges") is True or bool(operations)
     info = _at(params, "clientInfo")
     name = _text(info.get("name")) or flags.name
@@ -54,8 +54,9 @@ def editor_capabilities(
         create_files="create" in operations,
         delete_files="delete" in operations,
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
-        # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
-        # announces nothing. So every client has it, except those known to lack it; an error answer leads to the transcript.
+        # LSP 1.0 has this request without a capability for it. `showMessage` (3.16) announces only extras,
+        # and Emacs supports the request but announces nothing. So every client is assumed to have it, except
+        # those known to lack it; if the answer is an error, the transcript is used.
         show_message_request="showMessage" in window or known not in _WITHOUT_MESSAGE_REQUESTS,
         show_document=_at(window, "showDocument").get("support") is True,
         work_done_progress=window.get("workDoneProgress") is True,
@@ -84,7 +85,7 @@ def editor_capabilities(
 
 
 def negotiated_encoding(params: Json) -> Encoding:
-    """The client's first choice among known encodings; UTF-16 if it names none (LSP 3.17, PositionEncodingKind)."""
+    """Return the client's first choice among the known encodings, or UTF-16 if it names none (LSP 3.17, PositionEncodingKind)."""
     for wish in _list(_at(_at(params, "capabilities"), "general").get("positionEncodings")):
         if isinstance(wish, str) and wish in _ENCODINGS:
             return Encoding(wish)

@@ -1,4 +1,4 @@
-"""Chat: writes one transcript into its file or buffer. It collects what is said, and appends it above the prompt at a limited rate.
+"""Chat: writes one transcript into its file or buffer. It collects the text of the conversation and appends it above the prompt at a limited rate.
 
 Everything is synchronous except the writing, which runs in background tasks, one edit at a time. transcript.py decides what is said.
 """
@@ -25,11 +25,11 @@ from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeo
 _log = logging.getLogger(__name__)
 
 PACE = 0.25
-"""Seconds between two appends: text that arrives meanwhile is appended together, to keep undo steps and didChange few."""
+"""Seconds between two appends. Text that arrives meanwhile is appended together, to keep undo steps and didChange few."""
 AGAIN = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds before another try when the editor did not accept an append: the user types without a pause, or the editor is busy."""
+"""Seconds before each retry when the editor did not accept an append, because the user types without a pause or the editor is busy."""
 TURN_LIMIT = 512 * 1024
-"""Most characters that one turn adds to a transcript; the editor's log has the rest."""
+"""The number of characters that one turn may add to a transcript; the editor's log has the rest."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Chat:
         self.path = path
         self.session_id = session_id
         self.turn: Literal["none", "starting", "running"] = "none"
-        """The turn of a prompt that was sent from here."""
+        """The state of the turn whose prompt was sent from this transcript."""
         self.asked: dict[str, Asked] = {}
         self._writing = writing
         self._tasks = tasks
@@ -68,28 +68,28 @@ class Chat:
         self._size = 0
         self._pumping = False
         self._refused = 0
-        """How often in a row the editor did not accept an append."""
+        """The number of times in a row that the editor did not accept an append."""
         self._on_written: list[Callable[[], None]] = []
         self._save_later = False
         self._lane = asyncio.Lock()
 
     def tell(self, update: Json) -> None:
-        """A session update from the agent."""
+        """Add a session update from the agent."""
         for piece in self._narrator.tell(update):
             self._say(self._stream.add(piece))
 
     def note(self, line: str) -> None:
-        """A line of our own in the list of events."""
+        """Add a line of our own to the list of events."""
         self._say(self._stream.add(Piece("event", line)))
 
     def prompted(self, prompt: str) -> None:
-        """A prompt that was sent by another way than this file."""
+        """Add a prompt that was sent by another way than this file."""
         asked = self._stream.add(Piece("agent", visible(prompt))) + self._stream.flush()
         self._say(f"\n\n{YOU}{asked}\n\n{AGENT}")
         self._stream = Stream()
 
     def end_turn(self, notes: Sequence[str]) -> None:
-        """Appends the rest of the answer, then the notes, and saves the transcript if the client can."""
+        """Append the rest of the answer, then the notes, and save the transcript if the client can."""
         self._say(self._stream.flush())
         for line in notes:
             self.note(line)
@@ -97,7 +97,7 @@ class Chat:
         self._tasks.start_soon(self._write_and_save)
 
     def ask(self, asked: Asked, on_written: Callable[[], None]) -> None:
-        """Shows a question, whatever the turn's size; its lenses can be placed when `on_written` is called."""
+        """Show a question, whatever the turn's size. `on_written` is called when its lenses can be placed."""
         self.asked[asked.question.id] = asked
         question = asked.question
         labels = [one_line(option.label) for option in rejections_first(question.options)]
@@ -114,12 +114,12 @@ class Chat:
         self._tasks.start_soon(self._write_now, on_written)
 
     def restore_heading(self) -> None:
-        """Appending nothing puts a lost prompt heading back."""
+        """Restore a lost prompt heading: appending nothing does that."""
         self._pending.append("")
         self._tasks.start_soon(self._write_now, lambda: None)
 
     async def take_prompt(self) -> str | None:
-        """Moves the prompt into the history; None if the editor does not accept it. Raises EditorGone, OSError."""
+        """Move the prompt into the history. Returns None if the editor does not accept the edit. Raises EditorGone, OSError."""
         prompt: str | None = None
 
         def plan(text: str) -> Sequence[Edit]:
@@ -149,7 +149,7 @@ class Chat:
             self._tasks.start_soon(self._pump)
 
     async def _pump(self) -> None:
-        """Appends what is pending until nothing is. Never raises: it is the top of a task, like the two below."""
+        """Append pending text until there is none. Never raises: it is the top of a task, like the two methods below."""
         try:
             while self._pending and not self._refused:
                 await asyncio.sleep(self._pace)
@@ -159,7 +159,7 @@ class Chat:
             self._pumping = False
 
     async def _write_now(self, on_written: Callable[[], None]) -> None:
-        """Appends at once: a person is waiting for this."""
+        """Append at once: the user is waiting for this."""
         self._on_written.append(on_written)
         await self._drain()
 
@@ -175,7 +175,7 @@ class Chat:
             _log.info("transcript %s: %s", self.path.name, error)
 
     async def _drain(self) -> bool:
-        """False when the editor is gone. Never raises: a transcript must not end the tasks beside it."""
+        """Write what is pending. Returns False if the editor is gone. Never raises: a transcript must not end the tasks beside it."""
         try:
             await self._write(None)
         except EditorGone:
@@ -187,7 +187,7 @@ class Chat:
         return True
 
     async def _write(self, plan: Plan | None) -> bool:
-        """Appends what is pending, then makes `plan`'s edit; whether that was made."""
+        """Append pending text, then make `plan`'s edit. Return whether that edit was made."""
         async with self._lane:
             if self._pending:
                 addition = "".join(self._pending)
@@ -210,4 +210,4 @@ class Chat:
     async def _later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await (self._write_and_save() if self._save_later else self._drain())
-        self._pump_soon()  # what was said while that was being written
+        self._pump_soon()  # append what was added during that write

@@ -1,5 +1,6 @@
-"""The names of the commands that this server adds to LSP; ext.py has their arguments. A module of its own, because `initialize` is answered with the names before
-the library is imported that the arguments need.
+"""The names of the commands that this server adds to LSP; ext.py has their arguments.
+
+They have a module of their own because `initialize` is answered with the names before the library that the arguments need is imported.
 """
 
 from __future__ import annotations
@@ -61,4 +62,4 @@ COMMANDS: Final = (
     LIST_CONFLICTS,
     RESOLVE_CONFLICT,
 )
-"""All of them, as `executeCommandProvider` announces them."""
+"""All commands, as `executeCommandProvider` announces them."""

@@ -1,7 +1,7 @@
-"""Commands: `workspace/executeCommand` as calls of the workspace. Names, arguments and answers are ext.py's.
+"""Commands: translates `workspace/executeCommand` into calls of the workspace. ext.py defines names, arguments and answers.
 
-Nothing here waits for an agent's turn unless the caller requests it (`wait`): Emacs blocks on a command for at most 10 s. The
-progress, `sidecar/turnEnded` and the transcript show how a turn goes on. Every failure has words for a person.
+Nothing here waits for an agent's turn unless the caller requests it (`wait`): Emacs blocks on a command for at most 10 s. The progress,
+`sidecar/turnEnded` and the transcript show how a turn proceeds. Every failure has a message for the user.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Command:
 
 
 class Commands:
-    """All commands of one connection by name; more are added with `add` before the server starts."""
+    """All commands of one connection by name. More can be added with `add` before the server starts."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Commands:
         tasks: TaskStarter,
         questions: Callable[[], list[dict[str, object]]] = list,
     ) -> None:
-        """`questions`: what the person is asked at the moment, for `sidecar.status`."""
+        """`questions`: returns the user's open questions, for `sidecar.status`."""
         self._questions = questions
         self._service = service
         self._transcripts = transcripts
@@ -62,7 +62,7 @@ class Commands:
         self.add(ext.STATUS, ext.NoArguments, self._status)
 
     def add(self, name: str, shape: type[A], run: Callable[[A], object]) -> None:
-        """`run` returns the answer as JSON, or an awaitable of it."""
+        """Add a command. `run` returns the answer as JSON, or an awaitable of it."""
         self._commands[name] = _Command(shape, run)
 
     @property
@@ -70,9 +70,8 @@ class Commands:
         return list(self._commands)
 
     def execute(self, name: str, argument: object = None) -> Awaitable[object]:
-        """The answer as JSON, when awaited. What a command does at once it has done when this returns, in the order of arrival.
-
-        Raises InvalidParams or Failed, whose messages are for people."""
+        """Run a command and return an awaitable of its answer as JSON. The synchronous part of the command is done when this returns, in the order of
+        arrival. Raises InvalidParams or Failed, whose messages are for the user."""
         command = self._commands.get(name)
         if command is None:
             raise InvalidParams(f"no such command: {name}")
@@ -120,8 +119,8 @@ class Commands:
         return ended
 
     async def _follow(self, outcome: Awaitable[Mapping[str, object]]) -> None:
-        """The end of a turn that no command waits for. Its outcome reports a failed turn; this handles unexpected errors.
-        Never raises: it is the top of a task."""
+        """Wait for the end of a turn that no command waits for. Its outcome reports a failed turn; this handles unexpected errors. Never raises: it
+        is the top of a task."""
         try:
             await outcome
         except EditorGone:
@@ -161,7 +160,7 @@ class Commands:
 
 
 def prompt_text(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """The text of a prompt."""
+    """Return the text of a prompt."""
     return "\n\n".join(
         str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block
     )
@@ -177,7 +176,7 @@ async def _answer_of(name: str, result: object) -> object:
 
 
 def _failure(name: str, error: Exception) -> JsonRpcException:
-    """The error to answer with: its message is for a person, never a traceback; that is for the log."""
+    """Return the error to answer with. Its message is for the user and never contains a traceback; that goes to the log."""
     if isinstance(error, JsonRpcException):
         return error
     if isinstance(error, EditorGone):
@@ -192,7 +191,7 @@ def _failure(name: str, error: Exception) -> JsonRpcException:
 
 
 def parse(name: str, shape: type[A], argument: object) -> A:
-    """The argument in its shape: an object, a string for the field that a shape names, nothing. Raises InvalidParams."""
+    """Convert the argument to its shape. Accepts an object, a string if the shape names a field for it, or nothing. Raises InvalidParams."""
     if argument is None:
         argument = {}
     elif isinstance(argument, str) and shape.TEXT:

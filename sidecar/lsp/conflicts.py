@@ -1,7 +1,7 @@
-"""Conflicts in any editor: shows, and resolves in place, what both an agent and the user changed.
+"""Conflicts in any editor: shows what both an agent and the user changed, and resolves it in place.
 
-Clients that announced `conflicts` get each one as `sidecar/conflict` and show it themselves. All others get a warning on the lines
-with both texts, and lenses and code actions to decide; keeping the user's lines comes first.
+Clients that announced `conflicts` get each one as `sidecar/conflict` and show it themselves. All others get a warning with both texts on the lines,
+and lenses and code actions to decide. Keeping the user's lines comes first.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from sidecar.lsp.wire_port import Wire
 
 _WARNING = 2  # LSP DiagnosticSeverity
 _SHOWN = 300
-"""Characters of each text in a warning."""
+"""The number of characters of each text that a warning shows."""
 
 
 class ConflictService(Protocol):
-    """The workspace's conflicts; before `initialize` there are none."""
+    """The workspace's conflicts. There are none before `initialize`."""
 
     def conflicts(self, uri: DocumentUri | None) -> list[Json]: ...
     async def resolve_conflict(self, conflict_id: str, take: ext.Take) -> Json: ...
 
 
 class ConflictFeatures:
-    """Warnings, lenses, code actions and commands over the workspace's conflicts."""
+    """The warnings, lenses, code actions and commands for the workspace's conflicts."""
 
     def __init__(
         self,
@@ -46,14 +46,14 @@ class ConflictFeatures:
         self._editor = editor
         self._wire = wire
         self._publish = publish
-        """Publishes all diagnostics of some documents again."""
+        """Publishes all diagnostics of these documents again."""
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CONFLICTS, ext.ListConflicts, self._list)
         commands.add(ext.RESOLVE_CONFLICT, ext.ResolveConflict, self._resolve)
 
     def moved(self, row: Json) -> None:
-        """A conflict was found, changed or ended."""
+        """Show a conflict that was found, changed or ended."""
         if self._editor.capabilities.conflicts:
             self._wire.notify(ext.CONFLICT, dict(row))
             return
@@ -61,7 +61,7 @@ class ConflictFeatures:
         self._editor.lenses_moved()
 
     def diagnostics(self, uri: str) -> list[Json]:
-        """A warning on each place."""
+        """Return a warning for each place of a conflict."""
         return [_warning(row, hunk) for row in self._rows(uri) for hunk in _hunks(row)]
 
     # features.ActionSource
@@ -70,7 +70,7 @@ class ConflictFeatures:
         return [
             types.CodeLens(types.Range(_range(hunk).start, _range(hunk).start), command)
             for row in self._rows(uri)
-            for hunk in _hunks(row)[:1]  # one decision counts for the whole conflict
+            for hunk in _hunks(row)[:1]  # one decision applies to the whole conflict
             for command in _commands(row)
         ]
 
@@ -144,5 +144,5 @@ def _range(hunk: Json) -> types.Range:
 def _touches(hunk: types.Range, where: types.Range) -> bool:
     last = hunk.end.line
     if hunk.end.character == 0 and last > hunk.start.line:
-        last -= 1  # whole lines end at the start of the next one, which is not theirs
+        last -= 1  # whole lines end at the start of the next line, which is not part of them
     return hunk.start.line <= where.end.line and where.start.line <= last

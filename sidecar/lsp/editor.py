@@ -1,8 +1,8 @@
 """LspEditor: the workspace's Editor port over one LSP connection.
 
-A request is in the outgoing queue when its method returns the awaitable. Answers are read leniently, because a client may answer
-anything. What a client did not announce is refused here, in words, and never sent. progress.py, questions.py, updates.py and
-transcript.py show things to people; this file connects them.
+A request is in the outgoing queue when its method returns the awaitable. Answers are read leniently, because a client may answer anything. What a
+client did not announce is refused here with a message, and never sent. progress.py, questions.py, updates.py and transcript.py show things to the
+user; this module connects them.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ANSWER_WITHIN = 30.0
-"""Seconds for requests that the client answers without a person. A save may run a formatter first; callers may wait for less."""
+"""Seconds for requests that the client answers without the user. A save may run a formatter first; callers may wait for less."""
 _MESSAGE_TYPES: Mapping[Level, int] = {"error": 1, "warning": 2, "info": 3, "log": 4}
 _MESSAGE_LIMIT = 4000
-"""Characters of a message box or a log entry: head and tail of a longer one."""
+"""The number of characters in a message box or a log entry. Of a longer message, the head and the tail are shown."""
 
 
 class Chats(Place, Protocol):
@@ -63,7 +63,7 @@ class Chats(Place, Protocol):
 
 
 class LspEditor:
-    """`announce` sets the client's capabilities at `initialize`; before that it can only log."""
+    """`announce` sets the client's capabilities at `initialize`. Before that, the editor can only log."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter, told_back: ToldBack | None = None) -> None:
         self._wire = wire
@@ -71,7 +71,7 @@ class LspEditor:
         self._capabilities = EditorCapabilities()
         self._chats: Chats | None = None
         self.on_changes_moved: Callable[[Sequence[str]], None] = lambda uris: None
-        """Told with `changes_moved`: what shows hunks without the client's help."""
+        """Called by `changes_moved`, for features that show hunks without the client's help."""
         self._updates = Updates(wire, lambda: self._capabilities.session_updates)
         self._refreshes = {
             method: _Refresh(wire, tasks, method)
@@ -89,13 +89,13 @@ class LspEditor:
         self._capabilities = capabilities
 
     def attach(self, chats: Chats) -> None:
-        """Transcripts are created after the editor, because they write through it."""
+        """Attach the transcripts, which are created after the editor because they write through it."""
         self._chats = chats
         self.questions.place = chats
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
-        """The request is sent before this returns. To stop waiting does not withdraw it: the editor may be applying it.
-        The result may be awaited again later. Raises ValueError for an edit that must never be sent."""
+        """Send the request before returning. Cancelling the wait does not withdraw it: the editor may be applying the edit. The result may be awaited
+        again later. Raises ValueError for an edit that must never be sent."""
         try:
             body = workspace_edit(edit, self._capabilities)
         except Unsendable as refusal:
@@ -147,11 +147,11 @@ class LspEditor:
         ]
 
     async def ask(self, question: Question) -> str | None:
-        self._updates.flush()  # what the agent said before it asked is read before the question
+        self._updates.flush()  # the user reads what the agent said earlier before the question
         return await self.questions.ask(question)
 
     def show(self, level: Level, message: str, opens: Opens | None = None, *also: Button) -> None:
-        """`also`: buttons besides."""
+        """`also`: additional buttons."""
         told, can = _told(level, message), self._capabilities
         buttons = list(also)
         if opens is not None and can.show_document:
@@ -165,7 +165,7 @@ class LspEditor:
         if not self._capabilities.session_updates:
             self.show("info", message)
             return
-        self._updates.flush()  # what the agent said before is above it
+        self._updates.flush()  # what the agent said earlier appears above it
         self._wire.notify(ext.NOTICE, {"sessionId": session_id, "message": message})
 
     def log(self, level: Level, message: str) -> None:
@@ -182,7 +182,7 @@ class LspEditor:
 
     def session_opened(self, opened: OpenedSession) -> None:
         if self._capabilities.session_updates:
-            self._updates.flush()  # what was true before it is told before it
+            self._updates.flush()  # earlier updates are sent before it
             told = {"sessionId": opened.session_id, "agent": opened.agent, **opened.choices}
             self._wire.notify(ext.SESSION_OPENED, told)
 
@@ -202,7 +202,7 @@ class LspEditor:
         self._wire.notify(ext.ACTIVITY, elicitations.activity(activity), ("activity", activity))
 
     async def elicit(self, elicitation: Elicitation) -> Elicited:
-        self._updates.flush()  # what the agent said before it asked is read before the form
+        self._updates.flush()  # the user reads what the agent said earlier before the form
         return await elicitations.ask(self._wire, elicitation)
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
@@ -214,7 +214,7 @@ class LspEditor:
 
     def terminal_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
         if self._capabilities.session_updates:
-            self._updates.flush()  # the last of its output is above it
+            self._updates.flush()  # the last of its output appears above it
             ended = {"exitCode": end.code, "signal": end.signal, "stopped": end.stopped}
             told = {name: value for name, value in ended.items() if value is not None and value is not False}
             self._wire.notify(
@@ -241,7 +241,7 @@ class LspEditor:
         return self.progresses.begin(title, on_cancel)
 
     async def show_document(self, client_uri: str, *, take_focus: bool, line: int | None = None) -> bool:
-        """`line`: where the cursor goes, from 0."""
+        """`line`: the line for the cursor, from 0."""
         if not self._capabilities.show_document:
             return False
         params: dict[str, object] = {"uri": client_uri, "external": False, "takeFocus": take_focus}
@@ -264,7 +264,7 @@ class LspEditor:
             self._refreshes["workspace/diagnostic/refresh"].want()
 
     def lenses_moved(self) -> None:
-        """Lenses changed for a reason other than hunks."""
+        """Refresh lenses that changed for a reason other than hunks."""
         if self._capabilities.code_lens_refresh:
             self._refreshes["workspace/codeLens/refresh"].want()
 
@@ -284,7 +284,7 @@ class LspEditor:
 
 
 class _Kept(Awaitable[EditAnswer]):
-    """An answer that can be awaited any number of times; cancelling an await leaves it alone."""
+    """An answer that can be awaited any number of times. Cancelling an await does not cancel it."""
 
     def __init__(self, answer: asyncio.Future[EditAnswer]) -> None:
         self._answer = answer
@@ -300,7 +300,7 @@ class _Kept(Awaitable[EditAnswer]):
 
 def _looked_at(answer: asyncio.Future[EditAnswer]) -> None:
     if not answer.cancelled():
-        answer.exception()  # the end of the connection does not matter if nobody waits
+        answer.exception()  # a closed connection does not matter if nobody waits
 
 
 def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
@@ -310,7 +310,7 @@ def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
 
 
 def _told(level: Level, message: str) -> Json:
-    """As `window/showMessage` and `logMessage` tell it."""
+    """Return the message in the shape of `window/showMessage` and `logMessage`."""
     if len(message) > _MESSAGE_LIMIT:
         half = _MESSAGE_LIMIT // 2
         message = f"{message[:half]} … {message[-half:]}"
@@ -318,7 +318,7 @@ def _told(level: Level, message: str) -> Json:
 
 
 async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:
-    """±32603, other errors, `false` and nonsense all mean "no"; the mirror shows what really happened."""
+    """Read the editor's answer. ±32603, other errors, `false` and nonsense all mean "no"; the mirror shows what really happened."""
     try:
         result = await answer
     except EditorRefused as refusal:
@@ -332,7 +332,7 @@ async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:
 
 
 class _Refresh:
-    """A refresh request, with at most one unanswered; requests meanwhile become one more afterwards."""
+    """A refresh request, with at most one unanswered. Requests made meanwhile lead to one more afterwards."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter, method: str) -> None:
         self._wire = wire

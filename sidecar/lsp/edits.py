@@ -1,8 +1,7 @@
 """WorkspaceEdits as plain JSON, in the one form that every editor checks (docs/clients.md).
 
-Always `documentChanges` with the version that the edits were computed for, even if the editor does not announce it (Neovim does not).
-Never `changes`: its edits apply to whatever text is there.
-A new file is CreateFile and its text in one edit, so that it is one undo step.
+Always `documentChanges` with the version that the edits were computed for, even if the editor does not announce it (Neovim does not). Never
+`changes`: its edits apply to whatever text is there. A new file is CreateFile and its text in one edit, so that it is one undo step.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Unsendable(ValueError):
 
 
 def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict[str, object]:
-    """The `WorkspaceEdit`. Raises Unsendable."""
+    """Return the `WorkspaceEdit`. Raises Unsendable."""
     if not capabilities.apply_edit:
         raise Unsendable("this editor does not take edits (workspace.applyEdit)")
     if edit.create and not capabilities.create_files:
@@ -31,7 +30,7 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
     if edit.version is None and not edit.create:
         raise ValueError("an edit of an existing document needs the version it was computed for")
     if not edit.edits and not edit.create:
-        # Editors answer `true` to it and never send the didChange that would prove success.
+        # Editors answer `true` to such an edit and never send the didChange that would prove success.
         raise ValueError("an edit that changes nothing is never sent")
     changes: list[object] = []
     if edit.create:
@@ -43,8 +42,8 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
 
 
 def _checked_version(version: int | None, capabilities: EditorCapabilities) -> int | None:
-    """Neovim (0.7 to 0.11) does not check version 0, the version of its didOpen, so an edit would overwrite what was typed within
-    its debounce. It accepts version 1 for an unchanged buffer and refuses it after typing."""
+    """Return the version to send. Neovim (0.7 to 0.11) does not check version 0, the version of its didOpen, so an edit would overwrite what was
+    typed within its debounce. It accepts version 1 for an unchanged buffer and refuses it after typing."""
     return 1 if version == 0 and capabilities.name == "Neovim" else version
 
 

@@ -1,4 +1,4 @@
-"""Elicitations and activity in the shapes of ext.py: `sidecar/elicitation` asked and its answer read, leniently."""
+"""Elicitations and activity in the shapes of ext.py: sends `sidecar/elicitation` and reads its answer leniently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 async def ask(wire: Wire, asked: Elicitation) -> Elicited:
-    """The user's answer; a cancel where the client refuses, or answers what is not understood. Raises EditorGone."""
+    """Return the user's answer, or a cancel if the client refuses or its answer is not understood. Raises EditorGone."""
     try:
         answer = await wire.request(ext.ELICITATION, params(asked))
         said = msgspec.convert(answer, ext.ElicitationAnswer)
@@ -29,7 +29,7 @@ async def ask(wire: Wire, asked: Elicitation) -> Elicited:
 
 
 def params(asked: Elicitation) -> dict[str, object]:
-    """`ElicitationParams`."""
+    """Return the `ElicitationParams`."""
     told: dict[str, object] = {
         "requestId": asked.id,
         "agent": asked.agent,
@@ -46,7 +46,7 @@ def params(asked: Elicitation) -> dict[str, object]:
 
 
 def activity(seen: Activity) -> dict[str, object]:
-    """`ActivityParams`."""
+    """Return the `ActivityParams`."""
     told: dict[str, object] = {
         "sessionId": seen.session_id,
         "turn": seen.turn,

@@ -1,4 +1,4 @@
-"""Errors: the codes of JSON-RPC and LSP, and what a feature raises to answer with one."""
+"""Errors: the codes of JSON-RPC and LSP, and the exceptions that a feature raises to answer with one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ REQUEST_FAILED: Final = -32803
 
 
 class Failed(JsonRpcException):
-    """A request that was understood and could not be done. The message is for a person."""
+    """A request that was understood but could not be carried out. The message is for the user."""
 
     CODE = REQUEST_FAILED
 
 
 class InvalidParams(JsonRpcException):
-    """A request whose params are not what its method takes."""
+    """A request whose params its method does not accept."""
 
     CODE = INVALID_PARAMS

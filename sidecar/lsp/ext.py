@@ -1,8 +1,8 @@
 """What this server adds to LSP: command names and their arguments, custom methods and their payloads. Nothing else names them.
 
-Commands go through `workspace/executeCommand` with one argument: an object, a plain string where a class below says so, or
-nothing. Methods to the client are sent only when it announced them under `initializationOptions.client`; the standard fallback is
-beside each. Names and shapes are the reference in the documentation, which a test compares with this file.
+Commands go through `workspace/executeCommand` with one argument: an object, a plain string if a class below says so, or nothing. Methods to the
+client are sent only if it announced them under `initializationOptions.client`; the standard fallback stands beside each in brackets. Names and shapes
+are the reference in the documentation, which a test compares with this file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Arguments(msgspec.Struct, frozen=True, rename="camel"):
     """The argument object of a command. Unknown keys are ignored, so that newer clients can talk to this server."""
 
     TEXT: ClassVar[str] = ""
-    """The field that a plain string argument fills, by its JSON name; "" where a string is not accepted."""
+    """The field that a plain string argument fills, by its JSON name; "" if a string is not accepted."""
 
 
 class NoArguments(Arguments, frozen=True):
@@ -36,7 +36,7 @@ class NewSession(Arguments, frozen=True, rename="camel"):
     TEXT: ClassVar[str] = "agent"
     agent: str | None = None
     cwd: str | None = None
-    """An absolute path; the first workspace folder when absent."""
+    """An absolute path. Default: the first workspace folder."""
     additional_directories: list[str] = []
     mcp_servers: list[dict[str, Any]] = []
 
@@ -60,7 +60,7 @@ class LspTextEdit(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LspDiagnostic(msgspec.Struct, frozen=True):
-    """As far as an agent is told."""
+    """The members that an agent is told."""
 
     range: LspRange
     message: str
@@ -70,7 +70,7 @@ class LspDiagnostic(msgspec.Struct, frozen=True):
 
 
 class ContextItem(msgspec.Struct, frozen=True):
-    """One document: `range` is what is selected in it, `diagnostics` what the client knows of it (our own hints are left out)."""
+    """One document: `range` is the selection in it, `diagnostics` are the problems that the client has for it (our own hints are left out)."""
 
     uri: str
     range: LspRange | None = None
@@ -78,13 +78,13 @@ class ContextItem(msgspec.Struct, frozen=True):
 
 
 def text_edit(edit: LspTextEdit) -> TextEdit:
-    """As the workspace takes it."""
+    """Return the edit as the workspace takes it."""
     start, end = edit.range.start, edit.range.end
     return TextEdit(Position(start.line, start.character), Position(end.line, end.character), edit.new_text)
 
 
 def mention(item: ContextItem) -> Mention:
-    """As the workspace takes it."""
+    """Return the item as the workspace takes it."""
     problems = [
         Problem(
             Position(one.range.start.line, one.range.start.character),
@@ -108,15 +108,15 @@ class Prompt(Arguments, frozen=True, rename="camel"):
 
     TEXT: ClassVar[str] = "prompt"
     prompt: str | list[dict[str, Any]]
-    """Text, or ACP content blocks."""
+    """A text, or ACP content blocks."""
     session_id: str | None = None
     wait: bool = False
     context: list[ContextItem] = []
-    """What it refers to: these go along as blocks of their own."""
+    """What the prompt refers to, sent as blocks of their own."""
 
 
 class StopCommand(Arguments, frozen=True, rename="camel"):
-    """→ null. Ends one command of an agent's, which the terminal's id names; its turn goes on, and the agent is told."""
+    """→ null. Ends one command of an agent, identified by its terminal's id. The turn goes on, and the agent is told."""
 
     session_id: str
     terminal_id: str
@@ -130,7 +130,7 @@ class OfSession(Arguments, frozen=True, rename="camel"):
 
 
 class Send(Arguments, frozen=True, rename="camel"):
-    """Sends the last section of a transcript → `{uri}` at once. Without a URI: the transcript that was used last."""
+    """Sends the last section of a transcript → `{uri}` at once. Without a URI: the transcript that was last used."""
 
     TEXT: ClassVar[str] = "uri"
     uri: str | None = None
@@ -156,46 +156,46 @@ class Authenticate(Arguments, frozen=True, rename="camel"):
     TEXT: ClassVar[str] = "agent"
     agent: str
     method_id: str | None = None
-    """One of the agent's `methods`; may be left out where it offers one."""
+    """One of the agent's `methods`; optional if the agent offers only one."""
     finished: bool = False
-    """A login in a terminal has ended with exit code 0: the agent must be started again."""
+    """A login in a terminal has ended with exit code 0: the agent must be restarted."""
 
 
 class ListSessions(Arguments, frozen=True, rename="camel"):
-    """→ list of `SessionRow`, the last used first: those in the editor's folders. A plain string is the agent's id."""
+    """→ list of `SessionRow`, the most recently used first: the sessions in the editor's folders. A plain string is the agent's id."""
 
     TEXT: ClassVar[str] = "agent"
     agent: str | None = None
-    """Only this agent's; it is started if need be and asked for those it keeps. Without: agents that run are asked."""
+    """Only this agent, which is started if necessary and asked for the sessions it keeps. Absent: all running agents are asked."""
     all: bool = False
-    """Those of other folders too."""
+    """Include sessions in other folders."""
 
 
 class LoadSession(Arguments, frozen=True, rename="camel"):
-    """→ `LoadSessionAnswer`, after its history went by `sidecar/sessionUpdate` with `replay`. A plain string is the session's id."""
+    """→ `LoadSessionAnswer`, after its history was sent as `sidecar/sessionUpdate` with `replay`. A plain string is the session's id."""
 
     TEXT: ClassVar[str] = "sessionId"
     session_id: str
     replay: bool = True
-    """False: the client shows the history already; it is not sent."""
+    """False: the history is not sent, because the client already shows it."""
 
 
 class ForkSession(Arguments, frozen=True, rename="camel"):
-    """→ `ForkSessionAnswer`: another conversation that begins with what was said in this one, where its agent can do that (`forks`).
-    A plain string is the session's id."""
+    """→ `ForkSessionAnswer`: another conversation that begins with the content of this one, if its agent can do that (`forks`). A plain string is the
+    session's id."""
 
     TEXT: ClassVar[str] = "sessionId"
     session_id: str
 
 
 class DeleteSession(Arguments, frozen=True, rename="camel"):
-    """→ `{deleted: [sessionId], kept: [{sessionId, reason}]}`: with the agent where it can, and the sidecar's own record.
-    A plain string is the session's id."""
+    """→ `{deleted: [sessionId], kept: [{sessionId, reason}]}`: deletes the session at its agent, if the agent can, and the sidecar's own record. A
+    plain string is the session's id."""
 
     TEXT: ClassVar[str] = "sessionId"
     session_id: str | None = None
     all: bool = False
-    """Every record of the sidecar's on this machine, of sessions that are not open."""
+    """Delete every record of the sidecar on this machine whose session is not open."""
 
 
 class TranscriptOf(Arguments, frozen=True, rename="camel"):
@@ -213,7 +213,7 @@ class SetMode(Arguments, frozen=True, rename="camel"):
 
 
 class SetConfigOption(Arguments, frozen=True, rename="camel"):
-    """→ `{configOptions}`, ACP's shape. An agent's models are an option of category `model`, also where it sends them the older way."""
+    """→ `{configOptions}`, ACP's shape. An agent's models are an option of category `model`, even if the agent sends them the older way."""
 
     session_id: str
     config_id: str
@@ -221,9 +221,10 @@ class SetConfigOption(Arguments, frozen=True, rename="camel"):
 
 
 class ListChanges(Arguments, frozen=True, rename="camel"):
-    """→ `[{changeId, uri, version?, range, oldText, newText, sessionId, turn, agent, title?, toolCallId?, created?, unknown?, file?, state}]`. `version`: of the
-    document in which `range` lies, when it is open; `created`: the agent made the file; `unknown`: found on disk while agents worked, and
-    nobody knows whose it is; `file`: the change is of the whole file (`{kind, from?, oldMode?, newMode?, oldTarget?, newTarget?}`). A plain string is a document's URI."""
+    """→ `[{changeId, uri, version?, range, oldText, newText, sessionId, turn, agent, title?, toolCallId?, created?, unknown?, file?, state}]`.
+    `version`: the version of the open document in which `range` lies; `created`: the agent created the file; `unknown`: found on disk while agents
+    worked, author unknown; `file`: the change is of the whole file (`{kind, from?, oldMode?, newMode?, oldTarget?, newTarget?}`). A plain string
+    is a document's URI."""
 
     TEXT: ClassVar[str] = "uri"
     session_id: str | None = None
@@ -231,8 +232,7 @@ class ListChanges(Arguments, frozen=True, rename="camel"):
 
 
 class TextBefore(Arguments, frozen=True, rename="camel"):
-    """→ `{text}`: the document without its unreviewed work, or that of a session or turn; null when it has none. A plain string is
-    a document's URI."""
+    """→ `{text}`: the document without its unreviewed work, or without that of a session or turn; null if it has none. A plain string is a document's URI."""
 
     TEXT: ClassVar[str] = "uri"
     uri: str
@@ -241,23 +241,23 @@ class TextBefore(Arguments, frozen=True, rename="camel"):
 
 
 class Changes(Arguments, frozen=True, rename="camel"):
-    """`sidecar.keep` → `{kept, impossible}`, `sidecar.reject` → `{rejected, impossible, told}`: change ids, and for the impossible
-    ones `{changeId, reason}`. A plain string is a change's id."""
+    """`sidecar.keep` → `{kept, impossible}`, `sidecar.reject` → `{rejected, impossible, told}`: change ids, and for the impossible ones `{changeId,
+    reason}`. A plain string is a change's id."""
 
     TEXT: ClassVar[str] = "changeId"
     change_id: str | None = None
     change_ids: list[str] | None = None
-    """Several at once: those of one document are put back in one undo step."""
+    """Several at once: changes in one document are rejected in one undo step."""
     uri: str | None = None
     session_id: str | None = None
     turn: int | None = None
     all: bool = False
     reason: str | None = None
-    """Of `sidecar.reject`: why, for an agent that waits for the answer to its write (`writes: "confirm"`). Those that it reaches are in `told`."""
+    """For `sidecar.reject`: why, for an agent that waits for the answer to its write (`writes: "confirm"`). `told` lists the changes whose agent gets it."""
 
 
 class Turn(Arguments, frozen=True, rename="camel"):
-    """`sidecar.revertTurn` → as `sidecar.reject`. A running turn is cancelled first."""
+    """`sidecar.revertTurn` → like `sidecar.reject`. A running turn is cancelled first."""
 
     session_id: str
     turn: int
@@ -267,15 +267,15 @@ Take = Literal["mine", "agent", "ask"]
 
 
 class ListConflicts(Arguments, frozen=True, rename="camel"):
-    """→ the open conflicts, each as `sidecar/conflict` tells it, as they lie now. A plain string is a document's URI."""
+    """→ the open conflicts in their current state, each shaped like `sidecar/conflict`. A plain string is a document's URI."""
 
     TEXT: ClassVar[str] = "uri"
     uri: str | None = None
 
 
 class ResolveConflict(Arguments, frozen=True, rename="camel"):
-    """→ `{conflictId, outcome}`: `mine`, `agent`, `asked`, or `gone` when it no longer is one. One undoable edit, not saved: where both
-    changed the same lines, those named stand; what else the agent changed comes along. `ask` prompts the agent to do it again."""
+    """→ `{conflictId, outcome}`: `mine`, `agent`, `asked`, or `gone` if it is no longer a conflict. The result is one undoable edit, not saved: where
+    both changed the same lines, those of `take` stand; the agent's other changes are merged in. `ask` prompts the agent to do it again."""
 
     conflict_id: str
     take: Take
@@ -287,30 +287,28 @@ SESSION_UPDATE: Final = "sidecar/sessionUpdate"
 """Notification, `client.sessionUpdates`: `{sessionId, update, replay?}`, the update in ACP's shape; `replay: true` is history
 [window/logMessage, history nowhere]."""
 SESSION_OPENED: Final = "sidecar/sessionOpened"
-"""Notification, `client.sessionUpdates`: `{sessionId, agent, modes?, configOptions?, promptCapabilities?, forks?}`: whoever asked for it, the session
-is open with its agent now, perhaps anew, and this can be chosen in it [nothing]."""
+"""Notification, `client.sessionUpdates`: `{sessionId, agent, modes?, configOptions?, promptCapabilities?, forks?}`: the session is open with its
+agent now, for the first time or again, whoever asked for it, with these choices [nothing]."""
 NOTICE: Final = "sidecar/notice"
-"""Notification, `client.sessionUpdates`: `{sessionId, message}`, the sidecar's own words in a conversation [window/showMessage]."""
+"""Notification, `client.sessionUpdates`: `{sessionId, message}`, a message from the sidecar itself in a conversation [window/showMessage]."""
 TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
-"""Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
+"""Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, a command's output since the last one [nothing]."""
 TERMINAL_ENDED: Final = "sidecar/terminalEnded"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, exitCode?, signal?, stopped?}`; `stopped`: by the user [nothing]."""
 REVIEWED: Final = "sidecar/reviewed"
-"""Notification, `client.sessionUpdates`: `{sessionId, turn, verdict, changes}`: the user has just kept or rejected so many changes [nothing]."""
+"""Notification, `client.sessionUpdates`: `{sessionId, turn, verdict, changes}`: the user has just kept or rejected this number of changes [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"
 """Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}], error?, errorKind?, methods?}`."""
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"
 """Request, `client.permissions` [window/showMessageRequest, or code actions in the transcript]."""
 SAVE: Final = "sidecar/save"
-"""Request, `client.save`: `{uri, version, exact?}` → `{saved, typed?}` [the document stays dirty]. `exact`: without what the
-user has done at every save, where that is possible."""
+"""Request, `client.save`: `{uri, version, exact?}` → `{saved, typed?}` [the document stays dirty]. `exact`: without the user's actions on save, if possible."""
 OPEN: Final = "sidecar/open"
 """Request, `client.open`: `{uri}` → `{version}` [disk]."""
 CLOSE: Final = "sidecar/close"
 """Request, `client.open`: `{uri}` → null."""
 RELOAD: Final = "sidecar/reload"
-"""Request, `client.reload`: `{uri, version, edits}` → `{version}` or `{refused}`: take the disk's text, then apply these edits
-[workspace/applyEdit]."""
+"""Request, `client.reload`: `{uri, version, edits}` → `{version}` or `{refused}`: take the disk's text, then apply these edits [workspace/applyEdit]."""
 CHANGES: Final = "sidecar/changes"
 """Notification, `client.changes`: `{uris}`, the documents whose hunks moved [code lens and diagnostic refresh]."""
 CONFLICT: Final = "sidecar/conflict"
@@ -320,12 +318,12 @@ AGENT_STATE: Final = "sidecar/agentState"
 ACTIVITY: Final = "sidecar/activity"
 """Notification, `client.activity`: `ActivityParams`, reads and writes for follow mode [nothing]."""
 CONTEXT: Final = "sidecar/context"
-"""Request, `client.context`: `{uris?}` → `[{uri, range?, diagnostics?}]`: the diagnostics of these documents; without `uris`, of the active one,
-with what is selected in it [agents are told that the editor does not tell]."""
+"""Request, `client.context`: `{uris?}` → `[{uri, range?, diagnostics?}]`: the diagnostics of these documents; without `uris`, those of the active
+document, with its selection [agents are told that the editor does not report this]."""
 ELICITATION: Final = "sidecar/elicitation"
 """Request, `client.elicitation`: `ElicitationParams` → `ElicitationAnswer` [agents are told that they cannot ask]."""
 ELICITATION_COMPLETE: Final = "sidecar/elicitationComplete"
-"""Notification, `client.elicitation`: `{agent, elicitationId}`: what happened at an elicitation's URL has ended [nothing]."""
+"""Notification, `client.elicitation`: `{agent, elicitationId}`: the interaction at an elicitation's URL has ended [nothing]."""
 
 
 # Methods: client → server
@@ -358,9 +356,9 @@ class PermissionParams(TypedDict):
     reason: str
     options: Sequence[PermissionOption]
     target: NotRequired[str]
-    """The canonical path."""
+    """A canonical path."""
     argv: NotRequired[Sequence[str]]
-    """To be shown whole: a long command stands in `text` in part only."""
+    """To be shown in full: `text` may contain only part of a long command."""
     cwd: NotRequired[str]
     env: NotRequired[Sequence[str]]
     """Names only."""
@@ -371,14 +369,14 @@ class ConflictHunk(TypedDict):
     """One place that both changed, as whole lines of the three texts; each may be empty. Line ends are "\\n"."""
 
     range: Mapping[str, object]
-    """Where `mine` lies in the document, of that version."""
+    """The range of `mine` in the document of that version."""
     base: str
     mine: str
     agent: str
 
 
 class ConflictParams(TypedDict):
-    """`sidecar/conflict`, and a row of `sidecar.listConflicts`."""
+    """The params of `sidecar/conflict`, and a row of `sidecar.listConflicts`."""
 
     conflictId: str
     uri: str
@@ -387,19 +385,19 @@ class ConflictParams(TypedDict):
     origin: Literal["disk", "write"]
     """disk: the file has the agent's text and the buffer does not; write: the agent's write was refused, and the agent was told."""
     asked: bool
-    """The agent was asked to do it again."""
+    """Whether the agent was asked to do it again."""
     hunks: Sequence[ConflictHunk]
     sessionId: NotRequired[str]
-    """This and `agent` are absent when nobody knows whose change it is."""
+    """This and `agent` are absent if the author is unknown."""
     agent: NotRequired[str]
     outcome: NotRequired[Literal["mine", "agent", "saved", "closed", "gone"]]
-    """With `closed`: decided; the user saved over it or closed the document; or both fit together again."""
+    """Present when `state` is `closed`: the user decided (mine, agent), saved over it or closed the document; gone: both changes fit together again."""
 
 
 class SaveAnswer(msgspec.Struct, frozen=True):
     saved: bool = False
     typed: bool = False
-    """The user typed while the save was prepared, so that not every change then came from what is done at a save."""
+    """The user typed while the save was prepared, so not every change since then comes from the actions on save."""
 
 
 class OpenAnswer(msgspec.Struct, frozen=True):
@@ -409,11 +407,11 @@ class OpenAnswer(msgspec.Struct, frozen=True):
 class ReloadAnswer(msgspec.Struct, frozen=True):
     version: int | None = None
     taken: int | None = None
-    """The version with which the disk's text replaced what the document said; absent if nothing can be typed meanwhile."""
+    """The version in which the disk's text replaced the document's; absent if nothing can be typed meanwhile."""
     read: int | None = None
-    """The version with the text on disk that it is based on now."""
+    """The version with the disk's text on which the document is now based."""
     made: list[LspTextEdit] = []
-    """What was put on top of that text, in which what was typed meanwhile is, too."""
+    """The edits on top of that text, including what was typed meanwhile."""
     refused: str | None = None
     """version | not-active"""
 
@@ -430,22 +428,22 @@ class AuthMethod(TypedDict):
     name: str
     description: NotRequired[str]
     type: Literal["agent", "terminal", "env_var"]
-    """agent: `sidecar.authenticate` does it · terminal: a command for a person to run · env_var: variables for the settings."""
+    """agent: `sidecar.authenticate` does it · terminal: a command for the user to run · env_var: variables for the settings."""
 
 
 class TerminalLogin(TypedDict):
-    """What to run in a terminal, as it is, without a shell."""
+    """The command to run in a terminal, exactly as given, without a shell."""
 
     command: str
     args: Sequence[str]
     env: Mapping[str, str]
-    """Beside the editor's own environment; may hold what the settings hold."""
+    """Added to the editor's own environment; may contain values from the settings."""
     cwd: NotRequired[str]
 
 
 class AuthenticateAnswer(TypedDict):
-    """`done`: prompts work now. `choose`: again, with one of `methods`. `terminal`: run `terminal`, then again with `finished`
-    when it exits with 0. `env`: `message` says which variables to set under the agent's `env`."""
+    """`done`: prompts work now. `choose`: call again with one of `methods`. `terminal`: run `terminal`, then call again with `finished` when it exits
+    with 0. `env`: `message` says which variables to set under the agent's `env`."""
 
     agent: str
     state: Literal["done", "choose", "terminal", "env"]
@@ -455,7 +453,7 @@ class AuthenticateAnswer(TypedDict):
     vars: NotRequired[Sequence[Mapping[str, object]]]
     """env: `{name, label?, secret, optional}`."""
     link: NotRequired[str]
-    """env: where to get them."""
+    """env: where to get the values."""
 
 
 class SessionRow(TypedDict):
@@ -469,47 +467,47 @@ class SessionRow(TypedDict):
     """ISO 8601."""
     open: bool
     running: bool
-    """A turn is under way."""
+    """A turn is in progress."""
     turn: int
-    """How many there were since it was opened."""
+    """The number of turns since it was opened."""
     transcript: bool
     """The sidecar has a record of it."""
     listed: bool
-    """Its agent says that it keeps it."""
+    """Its agent says that it keeps the session."""
     loads: bool
-    """Its agent said that it can take conversations up again."""
+    """Its agent said that it can resume conversations."""
     forks: bool
-    """Its agent said that it can begin another conversation with what was said in this one."""
+    """Its agent said that it can fork this conversation into a new one."""
     modes: NotRequired[Mapping[str, object]]
-    """This and the following: of open ones, as ACP has them."""
+    """This and the following: only for open sessions, in ACP's shape."""
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
     promptCapabilities: NotRequired[Mapping[str, object]]
-    """`{image: true}` where the agent takes pictures."""
+    """`{image: true}` if the agent accepts images."""
 
 
 class LoadSessionAnswer(TypedDict):
     sessionId: str
     agent: str
     history: Literal["agent", "transcript", "none"]
-    """Whose record of the conversation it is that was replayed."""
+    """Whose record of the conversation was replayed."""
     remembers: bool
-    """False: the agent cannot take it up again; its next prompt opens a new conversation with it."""
+    """False: the agent cannot resume it; the next prompt opens a new conversation with the agent."""
     note: NotRequired[str]
-    """For a person: why not."""
+    """For the user: why not."""
     title: NotRequired[str]
     modes: NotRequired[Mapping[str, object]]
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
     promptCapabilities: NotRequired[Mapping[str, object]]
-    """`{image: true}` where the agent takes pictures."""
+    """`{image: true}` if the agent accepts images."""
     forks: NotRequired[bool]
-    """Its agent can begin another conversation with what was said in this one."""
+    """Its agent can fork this conversation into a new one."""
 
 
 class ForkSessionAnswer(TypedDict):
-    """What was said before the fork is in its record (`sidecar.transcript`)."""
+    """The fork's record (`sidecar.transcript`) contains what was said before the fork."""
 
     sessionId: str
-    """The new conversation's, which is open."""
+    """The id of the new conversation, which is open."""
     agent: str
     forkOf: str
     title: NotRequired[str]
@@ -520,8 +518,8 @@ class ForkSessionAnswer(TypedDict):
 
 
 class TranscriptEntry(TypedDict):
-    """`prompt`: `{turn, prompt}` · `update`: `{turn, update}`, joined chunks, in ACP's shape · `end`: `{turn, stopReason, changes,
-    error?}` · `reviewed`: `{turn, verdict, changed}`, so many changes were kept or rejected · `omitted`: older ones are no longer kept."""
+    """`prompt`: `{turn, prompt}` · `update`: `{turn, update}`, joined chunks, in ACP's shape · `end`: `{turn, stopReason, changes, error?}` ·
+    `reviewed`: `{turn, verdict, changed}`, the number of changes kept or rejected · `omitted`: older entries are no longer kept."""
 
     at: str
     """ISO 8601."""
@@ -547,34 +545,34 @@ class TranscriptAnswer(TypedDict):
 
 
 class AgentStateParams(TypedDict):
-    """`sidecar/agentState`: an agent's process."""
+    """The params of `sidecar/agentState`: the state of an agent's process."""
 
     agent: str
     state: Literal["starting", "running", "stopped", "failed"]
     name: NotRequired[str]
     version: NotRequired[str]
     message: NotRequired[str]
-    """failed: why, and what to do, for a person."""
+    """failed: why, and what to do, for the user."""
     sessions: Sequence[str]
-    """failed: the open sessions that lost their conversation with it."""
+    """failed: the open sessions whose conversation with the agent is lost."""
 
 
 class ActivityParams(TypedDict):
-    """`sidecar/activity`: one read or write of an agent's, after it was answered."""
+    """The params of `sidecar/activity`: one read or write by an agent, after it was answered."""
 
     sessionId: str
     turn: int
     kind: Literal["read", "write"]
     uri: str
     line: NotRequired[int]
-    """From 0: the first line that was read or changed, where that is known."""
+    """From 0: the first line that was read or changed, if known."""
     outcome: str
     """`ok`, or the `errorKind` that the agent was told."""
     toolCallId: NotRequired[str]
 
 
 class ElicitationParams(TypedDict):
-    """`sidecar/elicitation`; withdrawn by `$/cancelRequest`."""
+    """The params of `sidecar/elicitation`; withdrawn by `$/cancelRequest`."""
 
     requestId: str
     agent: str
@@ -586,7 +584,7 @@ class ElicitationParams(TypedDict):
     requestedSchema: NotRequired[Mapping[str, object]]
     """form: ACP's restricted JSON Schema."""
     url: NotRequired[str]
-    """url: https, or http of this machine; to be shown with its host and opened after a click only."""
+    """url: https, or http on this machine. Show it with its host, and open it only after a click."""
     elicitationId: NotRequired[str]
 
 

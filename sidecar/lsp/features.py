@@ -29,7 +29,7 @@ _ALL_FILES = types.FileOperationRegistrationOptions(
 
 
 class ActionSource(Protocol):
-    """Where lenses and code actions come from. URIs as the client spells them."""
+    """A source of lenses and code actions. URIs are spelled as the client spells them."""
 
     def lenses(self, uri: str) -> Sequence[types.CodeLens]: ...
     def code_actions(self, uri: str, where: types.Range) -> Sequence[types.CodeAction]: ...
@@ -37,19 +37,19 @@ class ActionSource(Protocol):
 
 @dataclass
 class Features:
-    """`register` puts everything on a server that has not started; call it once."""
+    """`register` puts everything on a server that has not started. Call it once."""
 
     editor: LspEditor
     commands: Commands
     sources: list[ActionSource] = field(default_factory=list[ActionSource])
     on_opaque: Callable[[str, bool], None] | None = None
-    """Takes `sidecar/opaque`: a URI, and whether what is open there has unsaved changes."""
+    """Called for `sidecar/opaque` with a URI and whether the file open there has unsaved changes."""
     on_renamed: Callable[[Sequence[tuple[DocumentUri, DocumentUri]]], None] = lambda files: None
-    """Takes files and folders that the user renamed in the editor: (old, new)."""
+    """Called with files and folders that the user renamed in the editor: (old, new)."""
     watched: WatchedFiles | None = None
-    """Told once the client is ready, and of the files it saw change."""
+    """Told when the client is ready, and of the files that it saw change."""
     on_initialize: Callable[[], None] = lambda: None
-    """Called once the editor's capabilities are known, before it is answered."""
+    """Called when the editor's capabilities are known, before `initialize` is answered."""
 
     def register(self, server: SidecarServer) -> None:
         for name in self.commands.names:
@@ -65,7 +65,7 @@ class Features:
         if self.watched is not None:
             self._register_watched(server, self.watched)
 
-        # Functions, not bound methods: pygls marks what it registers by attributes.
+        # Functions, not bound methods: pygls sets attributes on what it registers.
         def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
             return [lens for source in self.sources for lens in source.lenses(params.text_document.uri)]
 

@@ -1,14 +1,14 @@
-"""Framing: bytes in, message bodies out (LSP base protocol, "Header Part"). No IO, no JSON.
+"""Framing: bytes in, message bodies out (LSP base protocol, "Header Part"). No I/O, no JSON.
 
 Feed whatever was read, then take messages until there are none:
 
     framing.feed(data)
     while (item := framing.next()) is not None: ...
 
-An item is the body of a message (`bytes`) or a `Fault`: a stretch of input that is no message. After a fault the parser
-looks for the next `Content-Length` line. That is safe because a body is JSON, and JSON text cannot hold a raw line end
-inside a string: bytes that look like a header line are one. So a body that is waited for ends where the next message begins,
-however long it was said to be: nobody may be deaf for megabytes because of one wrong number.
+An item is the body of a message (`bytes`) or a `Fault`: a stretch of input that is no message. After a fault, the parser looks for the next
+`Content-Length` line. That is safe because a body is JSON, and JSON text cannot contain a raw line end inside a string: bytes that look like a header
+line are one. For the same reason, an incomplete body ends where the next message begins, however long it was announced to be: one wrong number must
+not make the server deaf for megabytes.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import re
 from typing import NamedTuple
 
 MAX_BODY = 256 * 1024 * 1024
-"""Bytes. A `didOpen` of a 100 MB file escapes to less; what is larger is a broken peer (or 99999999999)."""
+"""In bytes. A `didOpen` of a 100 MB file escapes to less. A larger message comes from a broken peer (or is 99999999999)."""
 
 MAX_HEADER = 8 * 1024
-"""Bytes of one header block, the limit common among HTTP servers."""
+"""Bytes of one header block; a limit common among HTTP servers."""
 
 _USUAL = re.compile(rb"Content-Length: ([0-9]{1,9})\r\n\r\n")
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,32})[ \t]*\r?\n", re.IGNORECASE)
 _BLOCK_END = re.compile(rb"\r?\n\r?\n")
 _LARGE = 1024 * 1024
-"""Bytes of a body after which what has come behind it is copied, so that the body is not kept with it."""
+"""Bytes of a body above which the rest of the buffer is copied, so that it does not keep the body in memory."""
 _TAIL = 64
-"""Bytes kept of skipped input: a `Content-Length` line may have been cut by the read."""
+"""Bytes of skipped input that are kept: the read may have cut a `Content-Length` line."""
 
 
 class Fault(NamedTuple):
@@ -59,13 +59,13 @@ class Framing:
         self._position = 0
         self._parts: list[bytes] = []
         self._size = 0
-        """Bytes not yet consumed, in `_buffer` from `_position` and in `_parts`."""
+        """The number of bytes not yet consumed, in `_buffer` from `_position` and in `_parts`."""
         self._need = 0
-        """Nothing can be decided before this many bytes are there: spares joining a large body at every read."""
+        """Nothing can be decided before this many bytes are there. This avoids joining a large body at every read."""
         self._head = 0
-        """Bytes before the body that is waited for; 0: it is none, or a small one."""
+        """The number of bytes before a large body that is not complete. 0: there is none, or it is small."""
         self._last = b""
-        """The end of what has come of a body that is not complete."""
+        """The last received bytes of an incomplete body."""
         self._skipping = False
         self._lost = 0
 
@@ -74,12 +74,12 @@ class Framing:
         self._size += len(data)
         if self._size < self._need and not self._skipping:
             window = self._last + data
-            if _USUAL.search(window):  # the next message already: the length of this one was wrong
+            if _USUAL.search(window):  # the next message has begun, so the length of this one was wrong
                 self._need = 0
             self._last = window[-_TAIL:]
 
     def unread(self, data: bytes) -> None:
-        """Puts back the end of the last body: it was not part of that message (its length was wrong)."""
+        """Put back the end of the last body, which was not part of that message because its length was wrong."""
         self._parts[:0] = [data, self._buffer[self._position :]]
         self._buffer, self._position = b"", 0
         self._size += len(data)
@@ -87,11 +87,11 @@ class Framing:
 
     @property
     def pending(self) -> int:
-        """Bytes of a message begun; at end of input more than 0 means that it was cut."""
+        """The number of bytes of an unfinished message. At end of input, more than 0 means that it was cut."""
         return self._size
 
     def next(self) -> bytes | Fault | None:
-        """The next item; None: feed more."""
+        """Return the next item, or None if more input is needed."""
         if self._size < self._need or not self._size:
             return None
         if self._need and self._head:
@@ -117,7 +117,7 @@ class Framing:
         self._parts.clear()
 
     def _awaited(self) -> bytes:
-        """The large body that was waited for. It is copied once."""
+        """Return the large body, now complete. It is copied once."""
         left, body, rest = self._need - self._head, list[bytes](), list[bytes]()
         for part in (self._buffer[self._position + self._head :], *self._parts):
             body.append(part[:left])
@@ -154,7 +154,7 @@ class Framing:
             self._buffer, self._position = self._buffer[self._position :], 0
 
     def _header(self) -> bytes | Fault | None:
-        """The unusual forms: other case, more headers, bare line feeds; and what is no header at all."""
+        """Parse the unusual forms (other letter case, more headers, bare line feeds) and input that is no header at all."""
         buffer, position = self._buffer, self._position
         block = _BLOCK_END.search(buffer, position, position + MAX_HEADER)
         if block is None:
@@ -165,7 +165,7 @@ class Framing:
         if not lengths:
             self._consume(block.end() - position)
             return self._skip("headers without a valid Content-Length")
-        # The last one counts: what stands before it may be the rest of a message whose own length was too short.
+        # The last one counts: the text before it may be the rest of a message whose own length was too short.
         return self._body(block.end(), int(lengths[-1][1]))
 
     def _skip(self, reason: str) -> Fault:

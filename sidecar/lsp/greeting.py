@@ -1,9 +1,9 @@
-"""Greeting: answers `initialize` before the language server's libraries are imported (measured: 0.3 s for pygls and
-lsprotocol, 0.4 s for the agents' side), so that the editor goes on at once.
+"""Greeting: answers `initialize` before the language server's libraries are imported (measured: 0.3 s for pygls and lsprotocol, 0.4 s for the agents'
+side), so that the editor goes on at once.
 
-Only the plain case is answered here: a well-formed `initialize` as the first message. Everything else waits for the protocol,
-which also gets the answered message and handles it as usual, without answering. The announcement is data; the protocol logs an
-error if it differs from the registered features.
+Only the plain case is answered here: a well-formed `initialize` as the first message. Everything else waits for the protocol, which also gets the
+answered message and handles it as usual, without answering. The announcement is data; the protocol logs an error if it differs from the registered
+features.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ READ = 64 * 1024
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 Announce = Callable[[Mapping[str, Any]], dict[str, Any]]
-"""`initialize` params, plain JSON → the result."""
+"""Maps the params of `initialize`, as plain JSON, to its result."""
 
 
 class Greeting:
-    """What was read so far: the framing, its first item, and the result of `initialize` if that was answered."""
+    """What was read so far: the framing, its first item, and the result of `initialize` if it was answered."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Greeting:
 
 
 def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:
-    """Blocks until the first message is there; at end of input `first` is None."""
+    """Block until the first message is there. At end of input, `first` is None."""
     greeting = Greeting(Framing())
     while (item := greeting.framing.next()) is None:
         data = os.read(stdin, READ)
@@ -50,7 +50,7 @@ def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:
 
 
 def position_encoding(params: Mapping[str, Any]) -> str:
-    """The client's first offer that we support, which is all that LSP 3.17 knows; UTF-16 without an offer."""
+    """Return the client's first offer that we support, as LSP 3.17 requires, or UTF-16 without an offer."""
     capabilities = params.get("capabilities")
     general = _fields(capabilities).get("general")
     offers = _fields(general).get("positionEncodings")

@@ -1,7 +1,8 @@
-"""LongText: a text in what is sent to the editor that is escaped in pieces, by the thread that writes them: 10 MB take more than the event loop has.
+"""LongText: a long text in a message to the editor. The thread that writes the message escapes it in pieces: 10 MB would block the event loop for too
+long.
 
-The encoder puts a mark that nobody can guess in its place; `in_pieces` puts the text there. What an agent says is passed on as it is, with any number
-of texts: `LongValue`.
+The encoder puts an unguessable mark in its place; `in_pieces` replaces the mark with the text. `LongValue` does the same for a whole JSON value with
+any number of texts, such as an agent's update that is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sidecar.core.held import as_held
 from sidecar.core.pieces import gathered
 
 LONG = 64 * 1024
-"""Characters of a piece; a text with more is one of these."""
+"""Characters of a piece. A text with more characters is long."""
 
 _MARK = secrets.token_hex(16)
 
@@ -29,29 +30,29 @@ class LongText:
 
     @staticmethod
     def of(text: str) -> LongText | str:
-        """As it is where it is not long."""
+        """Return the text unchanged if it is not long."""
         return LongText(text) if len(text) > LONG else text
 
     def __len__(self) -> int:
-        """Bytes that it takes until it is written."""
+        """The number of bytes that it takes until it is written."""
         return as_held(self.text)
 
     def escaped(self) -> Iterator[bytes]:
-        """As ASCII, without quotes."""
+        """Yield the text as ASCII, without quotes."""
         for at in range(0, len(self.text), LONG):
             yield encode_basestring_ascii(self.text[at : at + LONG])[1:-1].encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
 class LongValue:
-    """A JSON value that is encoded likewise. Nobody changes it any more."""
+    """A JSON value that is encoded in pieces. It must not be changed any more."""
 
     value: object
     size: int
 
     @staticmethod
     def of(value: object) -> LongValue | None:
-        """None: it is not long, or not only what JSON has, so that encoding it may fail."""
+        """Return None if the value is not long, or contains anything other than JSON values, so that encoding it may fail."""
         size = 0
         for length in _lengths(value):
             if length is None:
@@ -60,11 +61,11 @@ class LongValue:
         return LongValue(value, size) if size > LONG else None
 
     def __len__(self) -> int:
-        """Characters of its texts, and a few for each value."""
+        """The number of characters of its texts, plus a few for each value."""
         return self.size
 
     def escaped(self) -> Iterator[bytes]:
-        """As ASCII."""
+        """Yield the value as ASCII."""
         return gathered(_pieces(self.value), LONG)
 
 
@@ -91,7 +92,7 @@ def _pieces(value: object) -> Iterator[bytes]:
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _VALUE = 8
-"""Characters that a value, or a name, counts beside its text."""
+"""The number of characters that a value or a name counts in addition to its text."""
 
 
 def _is_long(value: object) -> bool:
@@ -104,7 +105,7 @@ def _is_long(value: object) -> bool:
 
 
 def _lengths(value: object) -> Iterator[int | None]:
-    """Of each value in it. None: that is none of JSON's."""
+    """Yield the length of each value inside. None: a value that JSON does not have."""
     waiting: list[object] = [value]
     while waiting:
         inside = waiting.pop()
@@ -126,13 +127,13 @@ def _lengths(value: object) -> Iterator[int | None]:
 
 
 class Marks:
-    """Of one message: for the encoder, which calls it for each LongText that it meets."""
+    """The marks of one message. The encoder calls `put` for each LongText that it meets."""
 
     def __init__(self) -> None:
         self._texts: list[LongText] = []
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any marks."""
         return bool(self._texts)
 
     def put(self, long: LongText) -> str:
@@ -140,7 +141,7 @@ class Marks:
         return f"{_MARK}{len(self._texts) - 1}"
 
     def in_pieces(self, encoded: str) -> Sequence[bytes | LongText]:
-        """What was encoded with these marks: ASCII, and the texts that are yet to be."""
+        """Split a text that was encoded with these marks into ASCII and the texts still to be encoded."""
         pieces: list[bytes | LongText] = []
         for number, text in enumerate(self._texts):
             before, _, encoded = encoded.partition(f"{_MARK}{number}")

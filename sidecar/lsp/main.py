@@ -1,6 +1,6 @@
 """Main: one editor connection on this process's stdin and stdout, from the first byte to the exit code.
 
-Imports little, on purpose: what is heavy is imported after the editor has its answer to `initialize`.
+It deliberately imports little: heavy modules are imported after the editor has its answer to `initialize`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def run(
     build: Callable[[], AbstractAsyncContextManager[SidecarServer]],
     announce: Announce | None = announcement.announce,
 ) -> int:
-    """Serves until the editor ends it; returns the exit code (see `server.serve`).
+    """Serve until the editor ends the connection. Returns the exit code (see `server.serve`).
 
-    `build` is called on the event loop and should import what it needs only then. `announce` gives the result of
-    `initialize` early; without it the registered features are asked, after they were imported."""
+    `build` is called on the event loop and should import what it needs only then. `announce` gives the result of `initialize` early. Without it, the
+    result comes from the registered features, after they were imported."""
     try:
         if _is_terminal(sys.stdin):
             sys.stderr.write(TO_A_PERSON)
@@ -59,5 +59,5 @@ def run(
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """`None` is what Python has for a stream that was closed before it started."""
+    """Python uses None for a stream that was closed before the process started."""
     return stream is not None and stream.isatty()

@@ -1,7 +1,7 @@
-"""MessageButtons: messages with buttons that open what they tell of, or take it back, for clients that show such beside the text
-(`client.messageButtons`).
+"""MessageButtons: messages with buttons that open their subject or undo it, for clients that show buttons beside the text (`client.messageButtons`).
 
-A `window/showMessageRequest` may also be a prompt that takes the keys of who types (Neovim, Emacs). To these the words alone are shown.
+In other clients, a `window/showMessageRequest` may be a prompt that takes the keyboard focus from the user (Neovim, Emacs). They get only the
+message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sidecar.lsp.wire_port import Wire
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 MOST = 16
-"""Messages whose buttons wait to be pressed; further ones have none."""
+"""The number of messages whose buttons wait to be pressed. Further messages get no buttons."""
 
 
 class Button(NamedTuple):
@@ -24,7 +24,7 @@ class Button(NamedTuple):
 
 
 class MessageButtons:
-    """Of one connection."""
+    """The messages with buttons of one connection."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
         self._wire = wire
@@ -32,7 +32,7 @@ class MessageButtons:
         self._waiting = 0
 
     def show(self, message: Json, buttons: Sequence[Button]) -> bool:
-        """`message`: what `window/showMessage` would tell. False if too many wait: nothing was shown."""
+        """Show the message. `message`: as for `window/showMessage`. Returns False if too many wait; then nothing was shown."""
         if self._waiting >= MOST:
             return False
         self._waiting += 1

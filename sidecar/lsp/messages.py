@@ -1,7 +1,7 @@
-"""Messages: the body of a frame → what it says (JSON-RPC 2.0). No IO, no types of LSP; only the top level is looked at.
+"""Messages: parses the body of a frame into JSON-RPC 2.0 messages. No I/O and no LSP types; only the top level is looked at.
 
-It recovers as much as possible: a body that is not UTF-8 may still contain an id to answer, and one with a wrong length may
-contain a second message or the start of the next header.
+It recovers as much as possible: a body that is not UTF-8 may still contain an id to answer, and a body with a wrong length may contain a second
+message or the start of the next header.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Response:
     id: object
     result: object
     error: object
-    """None: there was none."""
+    """None: there was no error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """To be answered with an error. `id` is None when there is none to be seen (JSON-RPC 2.0 §5.1)."""
+    """Input to be answered with an error. `id` is None if no id is recognisable (JSON-RPC 2.0 §5.1)."""
 
     id: Id | None
     code: int
     reason: str
     text: str = ""
-    """PARSE_ERROR: the body, as far as it can be read."""
+    """For PARSE_ERROR: the body, as far as it can be read."""
 
 
 Message = Request | Notification | Response | Broken
@@ -58,7 +58,7 @@ _absent = object()
 
 
 def parse(body: bytes) -> tuple[list[Message], bytes]:
-    """At least one message, and what follows them in `body` if its length was announced too long. Never raises."""
+    """Return at least one message, and the bytes that follow them in `body` if its announced length was too long. Never raises."""
     flaw = None
     try:
         text = body.decode("utf-8")
@@ -77,7 +77,7 @@ def parse(body: bytes) -> tuple[list[Message], bytes]:
         position = _after_blanks(text, position)
         if position == len(text):
             return messages, b""
-        if text[position] != "{":  # not a second message: the beginning of the next header
+        if text[position] != "{":  # not a second message but the beginning of the next header
             return messages, text[position:].encode()
 
 
@@ -102,7 +102,7 @@ def _message(value: object, flaw: str | None) -> Message:
 
 
 def valid_id(value: object) -> Id | None:
-    """LSP: integer or string. JSON's true is no integer, though Python's True is 1."""
+    """Return the id if it is valid in LSP: an integer or a string. JSON's true is not an integer, although Python's True is 1."""
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
