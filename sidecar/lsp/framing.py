@@ -17,7 +17,7 @@ import re
 from typing import NamedTuple
 
 MAX_BODY = 256 * 1024 * 1024
-"""In bytes. A `didOpen` of a 100 MB file escapes to less. A larger message comes from a broken peer (or is 99999999999)."""
+"""In bytes. A `didOpen` of a 100 MB file escapes to less. A larger length (such as 99999999999) comes from a broken peer."""
 
 MAX_HEADER = 8 * 1024
 """Bytes of one header block; a limit common among HTTP servers."""

@@ -1,7 +1,7 @@
-"""Narrator: ACP session updates as text for people. Pure: values in, pieces of text out.
+"""Narrator: turns ACP session updates into text for the user. Pure: values in, pieces of text out.
 
-Agents send more than the protocol says: repeated ids, missing titles and statuses, unknown kinds (docs/clients.md). Every member is
-read leniently; what is not understood produces no text.
+Agents send more than the protocol says: repeated ids, missing titles and statuses, unknown kinds (docs/clients.md). Every member is read leniently;
+an update that is not understood produces no text.
 """
 
 from __future__ import annotations
@@ -17,36 +17,35 @@ from sidecar.core.lineends import fold
 
 _TITLE_LIMIT = 200
 _LONGEST = 64 * 1024
-"""Characters of one piece of prose that are told; of a longer one, which nobody reads, the head and the tail."""
+"""The number of characters of one piece of prose. Of a longer piece, which nobody reads, the head and the tail are kept."""
 _REMEMBERED_CALLS = 256
-"""Tool calls of a turn whose titles are kept; the oldest are forgotten."""
+"""The number of tool calls of a turn whose titles are kept; the oldest are forgotten."""
 _RANGES = (
     (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x202A, 0x202E), (0x2028, 0x2029), (0x2066, 0x2069), (0xFEFF, 0xFEFF),
     (0xD800, 0xDFFF),
 )  # fmt: skip
 _HIDDEN = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _RANGES)}]")
 _ESCAPES = {code: f"\\u{code:04x}" for first, last in _RANGES for code in range(first, last + 1)}
-"""A table and not a pattern's replacements: a text may consist of nothing else."""
+"""A table instead of a pattern's replacements, because a text may consist entirely of such characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`agent` and `thought` are parts of a running text, to be joined as they are; `event` is a line of its own."""
+    """`agent` and `thought` are parts of a running text, to be joined unchanged; `event` is a line of its own."""
 
     kind: Literal["agent", "thought", "event"]
     text: str
 
 
 def visible(text: str) -> str:
-    """Prose: line ends as `\\n`; control and bidi characters and lone surrogates escaped, so that no text can dress up as another.
-
-    Milder than `core.escape`: tabs, unusual blanks and joined emoji are what people write."""
+    """Return prose with `\\n` as line end, and with control and bidi characters and lone surrogates escaped, so that no text can disguise itself as
+    another. Milder than `core.escape`: tabs, unusual blanks and joined emoji are ordinary text."""
     text = fold(text)
     return text if _HIDDEN.search(text) is None else text.translate(_ESCAPES)
 
 
 def one_line(text: str, limit: int = _TITLE_LIMIT) -> str:
-    """A name or a title: on one line, escaped strictly, about `limit` characters at most."""
+    """Return a name or a title on one line, strictly escaped, with at most about `limit` characters."""
     return plain(" ".join(text.split()), limit)
 
 
@@ -56,12 +55,12 @@ class Narrator:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, str]] = {}
         self._compactions: dict[str, str] = {}
-        """Their last states."""
+        """The last state of each compaction."""
         self._summarised: set[str] = set()
-        """Compactions whose summary was told as it came."""
+        """Compactions whose summary was narrated as it arrived."""
 
     def tell(self, update: Json) -> list[Piece]:
-        """What one update says; often nothing. What a sub-agent says is a thought: it does not speak to the user."""
+        """Return the text of one update; often there is none. A sub-agent's messages are thoughts: it does not speak to the user."""
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 return _spoken("thought" if _below(update) else "agent", update.get("content"))
@@ -128,13 +127,13 @@ _COMPACTED = {
 
 
 def _below(update: Json) -> bool:
-    """Whether a sub-agent does or says it (acp/habits.py)."""
+    """Whether the update comes from a sub-agent (acp/habits.py)."""
     meta = update.get("_meta")
     return isinstance(meta, dict) and isinstance(cast(Json, meta).get("parentToolCallId"), str)
 
 
 def _title(update: Json, known: str) -> str:
-    """With the tool's name, where the title does not say it; a sub-agent's stands below. "" if nothing new is said."""
+    """Return the title, with the tool's name if the title does not contain it; a sub-agent's is marked with an arrow. "" if there is nothing new."""
     title, name = one_line(_text(update.get("title"))), one_line(_text(update.get("name")), 60)
     if known and not title:
         return ""

@@ -1,4 +1,4 @@
-"""Pending: a request sent to the editor and not yet answered. Asked: all of them, by id."""
+"""Pending: a request sent to the editor and not yet answered. Asked: all such requests, by id."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 
 class Pending:
-    """A request that was sent before it was returned. Awaiting it gives the result as plain JSON, or raises EditorRefused
-    (message, code) or EditorGone from `ports`. Cancelling the waiting task, or `withdraw`, sends `$/cancelRequest` to the editor;
-    a late answer is ignored.
+    """A request that is sent before it is returned. Awaiting it gives the result as plain JSON, or raises EditorRefused (message, code) or EditorGone
+    from `ports`. Cancelling the waiting task, or `withdraw`, sends `$/cancelRequest` to the editor; a late answer is ignored.
     """
 
     __slots__ = ("_future", "_on_withdrawn", "id")
@@ -30,7 +29,7 @@ class Pending:
             raise
 
     def withdraw(self) -> None:
-        """The answer is no longer wanted. Harmless when it is there already."""
+        """Withdraw the request, because its answer is no longer wanted. Harmless after the answer."""
         if not self._future.done() or self._future.cancelled():
             self._future.cancel()
             self._on_withdrawn(self.id)
@@ -42,14 +41,14 @@ class Pending:
     def fail(self, error: Exception) -> None:
         if not self._future.done():
             self._future.set_exception(error)
-            self._future.exception()  # looked at: nobody may be waiting, and that is no reason to complain
+            self._future.exception()  # marks it as retrieved: nobody may be waiting, and asyncio should not complain about that
 
     def add_done_callback(self, callback: Callable[[asyncio.Future[object]], None]) -> None:
         self._future.add_done_callback(callback)
 
 
 class Asked:
-    """The open requests to one editor. `on_withdrawn(id)` is called for one that it has not answered."""
+    """The open requests to one editor. `on_withdrawn(id)` is called for a request that is withdrawn before its answer."""
 
     def __init__(self, on_withdrawn: Callable[[str], None]) -> None:
         self._on_withdrawn = on_withdrawn
@@ -58,7 +57,7 @@ class Asked:
         self._gone = False
 
     def new(self) -> Pending:
-        """The next one; already failed with EditorGone when nobody is there to be asked."""
+        """Return a new request, already failed with EditorGone if the connection has ended."""
         self._serial += 1
         pending = Pending(f"s{self._serial}", self._withdrawn)
         if self._gone:
@@ -68,7 +67,7 @@ class Asked:
         return pending
 
     def answered(self, request_id: object, result: object, error: object) -> bool:
-        """False: nobody waits for it (withdrawn meanwhile, or never asked)."""
+        """Deliver an answer. Returns False if nobody waits for it (withdrawn meanwhile, or never asked)."""
         pending = self._open.pop(request_id, None) if isinstance(request_id, str) else None
         if pending is None:
             return False
@@ -80,7 +79,7 @@ class Asked:
         return True
 
     def end(self) -> None:
-        """Nothing will be answered any more."""
+        """Fail all open requests: no more answers will come."""
         self._gone = True
         for pending in self._open.values():
             pending.fail(EditorGone("the editor's connection has ended"))

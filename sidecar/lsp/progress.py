@@ -1,7 +1,7 @@
-"""Progress: a turn, or other long work, as `window/workDoneProgress` that the user can cancel (LSP 3.15, Work Done Progress).
+"""Progress: shows a turn or other long work as `window/workDoneProgress`, which the user can cancel (LSP 3.15, Work Done Progress).
 
-All methods are synchronous. `begin` is sent when the client has answered `create` (it may refuse); until then the newest report
-is kept. A client without the capability gets nothing here, only the workspace's messages and the transcript.
+All methods are synchronous. `begin` is sent when the client has answered `create` (it may refuse); until then the newest report is kept. A client
+without the capability gets nothing here, only the workspace's messages and the transcript.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sidecar.lsp.wire_port import Wire
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 CREATE_WITHIN = 10.0
-"""Seconds for the client's answer to `create`, which needs no person; afterwards the work goes on without a progress."""
+"""Seconds for the client's answer to `create`, which needs no user. Afterwards the work goes on without a progress."""
 
 
 class ProgressBoard:
-    """The open progresses of one connection; the server hands `window/workDoneProgress/cancel` to `cancelled`."""
+    """The open progresses of one connection. The server passes `window/workDoneProgress/cancel` to `cancelled`."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
         self._wire = wire
@@ -35,7 +35,7 @@ class ProgressBoard:
         return shown
 
     def cancelled(self, token: object) -> None:
-        """The user pressed cancel. Unknown and ended tokens are ignored: the end was on its way."""
+        """The user pressed cancel. Unknown and ended tokens are ignored: the end was already on its way."""
         shown = self._open.get(token) if isinstance(token, str) else None
         if shown is not None:
             shown.cancel()

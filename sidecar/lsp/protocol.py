@@ -1,7 +1,7 @@
 """SidecarProtocol: pygls's protocol with its own life cycle, dispatch and error handling.
 
-Kept of pygls: the feature manager (`fm`), the capabilities builder, lsprotocol's types and their converter, the generated
-methods of `LanguageServer`. Replaced, because of what was measured with pygls 2.1:
+Kept from pygls: the feature manager (`fm`), the capabilities builder, lsprotocol's types and their converter, the generated methods of
+`LanguageServer`. Replaced, because of what was measured with pygls 2.1:
 
 * its text store and notebook handlers (line ends of `str.splitlines`; 55 to 160 ms a keystroke at 10 MB): `sync`;
 * its decoding (nested objects with a `jsonrpc` key, invalid params never answered): `messages` and `shapes`;
@@ -45,15 +45,15 @@ from sidecar.workspace.ports.ports import AgentFailed
 __all__ = ["Failed", "Handler", "InvalidParams", "SidecarProtocol", "State"]
 
 MAX_RUNNING = 1000
-"""Most requests from the editor that are handled at once; more are refused."""
+"""The number of requests from the editor that are handled at once; more are refused."""
 
 _log = logging.getLogger(__name__)
 
 Handler = Callable[..., Any]
 Parsed = tuple["list[Message]", bytes]
-"""Messages, and what follows the last one."""
+"""Messages, and the bytes that follow the last one."""
 Send = Callable[["bytes | Sequence[bytes | LongText | LongValue]", Hashable | None], None]
-"""A message, or its pieces."""
+"""Takes a message, or its pieces, and the key under which it may be replaced."""
 
 
 class State(enum.Enum):
@@ -66,7 +66,7 @@ class State(enum.Enum):
 
 
 def read(body: bytes) -> Modification | Parsed:
-    """What one message says; never raises. A thread may do it."""
+    """Parse one message. Never raises, and may run in a thread."""
     try:
         modification = sync.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -75,23 +75,23 @@ def read(body: bytes) -> Modification | Parsed:
 
 
 class SidecarProtocol(LanguageServerProtocol):
-    """One connection. `take` takes what `read` made of message bodies, `attach` gives it the way out."""
+    """One connection. `take` handles what `read` returned for a message body; `attach` sets where messages are sent."""
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
         self.state = State.NEW
         self.encoding = Encoding.UTF_16
         self.folders: dict[str, types.WorkspaceFolder] = {}
-        """Workspace folders by the editor's URI, in its order."""
+        """Workspace folders by the editor's URI, in the editor's order."""
         self.announced: dict[str, Any] | None = None
-        """The result of `initialize` when it was answered before this object existed (see greeting)."""
+        """The result of `initialize` if it was answered before this object existed (see greeting.py)."""
         self.client_capabilities = types.ClientCapabilities()
         self.initialize_params: dict[str, Any] = {}
         self.on_modification: Callable[[Modification], None] = lambda _: None
         self.on_folders: Callable[[tuple[str, ...]], None] = lambda _: None
-        """Called with the workspace folders' URIs when the editor changed them."""
+        """Called with the URIs of the workspace folders when the editor has changed them."""
         self.on_editor: Callable[[object], None] = lambda process_id: None
-        """Called with the `processId` that the editor gave, as it comes."""
+        """Called with the editor's `processId`, unchecked."""
         self.on_exit: Callable[[], None] = lambda: None
         self._send: Send | None = None
         self._gone = False
@@ -105,15 +105,15 @@ class SidecarProtocol(LanguageServerProtocol):
             types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._folders_changed,
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._cancel_progress,
         }
-        """What is done before (initialize: around) the feature of the same name."""
+        """Called before the feature of the same name; for `initialize`, around it."""
         self._encode = json.JSONEncoder(
             separators=(",", ":"), allow_nan=False, default=self._serialize_other
         ).encode
         self._marks = Marks()
-        """Of the message that is being encoded."""
+        """The marks of the message that is being encoded."""
 
     def _register_builtin_features(self) -> None:
-        """None of pygls's: these and `sync` take their place."""
+        """Registers none of pygls's features: `_builtin` and `sync` replace them."""
 
     @property
     def _features(self) -> dict[str, Handler]:
@@ -123,10 +123,10 @@ class SidecarProtocol(LanguageServerProtocol):
     def _commands(self) -> dict[str, Handler]:
         return cast("dict[str, Handler]", self.fm.commands)  # pyright: ignore[reportUnknownMemberType] - untyped in pygls
 
-    # ---- in
+    # ---- incoming
 
     def take(self, found: Modification | Parsed) -> bytes:
-        """Handles one message; never raises. Returns what follows it in its body if the announced length was too long."""
+        """Handle one message. Never raises. Returns the bytes that follow it in its body if the announced length was too long."""
         if isinstance(found, Modification):
             self._modify(found)
             return b""
@@ -139,7 +139,7 @@ class SidecarProtocol(LanguageServerProtocol):
         return rest
 
     def refuse(self, reason: str) -> None:
-        """Answers input that is not a message."""
+        """Answer input that is not a message."""
         self._on_broken(Broken(None, errors.PARSE_ERROR, reason))
 
     def _dispatch(self, message: Message) -> None:
@@ -251,7 +251,7 @@ class SidecarProtocol(LanguageServerProtocol):
         return functools.partial(handler, shaped)
 
     def _command(self, params: object) -> Callable[[], Any]:
-        """pygls converts arguments by annotations; ours are one JSON value, or none."""
+        """Prepare a command. pygls converts arguments by annotations; ours are one JSON value, or none."""
         fields = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         name, arguments = fields.get("command"), fields.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, list | None):
@@ -285,7 +285,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self._answer_exception(msg_id, method, error)
 
     def _answer_exception(self, msg_id: Id, method: str, error: BaseException) -> None:
-        """Words for a person; the traceback goes only to the log."""
+        """Answer with a message for the user. The traceback goes only to the log."""
         if isinstance(error, JsonRpcException):
             self._answer_error(msg_id, error.code, error.message, error.data)
         elif isinstance(error, asyncio.CancelledError):
@@ -309,7 +309,7 @@ class SidecarProtocol(LanguageServerProtocol):
             body = self._encode({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": message}})
         self._post(body)
 
-    # ---- out
+    # ---- outgoing
 
     def attach(self, send: Send) -> None:
         self._send = send
@@ -319,8 +319,8 @@ class SidecarProtocol(LanguageServerProtocol):
             self._send(body.encode("ascii"), key)
 
     def notify(self, method: str, params: Any = None, coalesce_key: Hashable | None = None) -> None:
-        """Queues a notification; never blocks. With `coalesce_key` it replaces an unsent one of the same key, and may be dropped
-        when the editor does not read."""
+        """Queue a notification. Never blocks. With `coalesce_key`, it replaces an unsent notification with the same key, and may be dropped if the
+        editor does not read."""
         if self._gone:
             return
         message = {"jsonrpc": "2.0", "method": method}
@@ -332,7 +332,7 @@ class SidecarProtocol(LanguageServerProtocol):
     def _post_with(
         self, message: Mapping[str, object], name: str, value: Any, key: Hashable | None = None
     ) -> None:
-        """With the value under that name; what is long is encoded by whoever writes it. Raises what encoding does."""
+        """Send a message with the value under that name. A long value is encoded later, by the thread that writes it. Raises what encoding raises."""
         long = LongValue.of(value)
         if long is None:
             self._post(self._encode({**message, name: value}), key)
@@ -341,11 +341,11 @@ class SidecarProtocol(LanguageServerProtocol):
             self._send([f'{head},"{name}":'.encode("ascii"), long, b"}"], key)
 
     def request(self, method: str, params: Any = None) -> Pending:
-        """Queues a request before it returns. Awaiting gives the result as plain JSON; see Pending."""
+        """Queue a request before returning. Awaiting gives the result as plain JSON; see Pending."""
         marks = self._marks = Marks()
         encoded = (
             None if params is None else self._encode(params)
-        )  # first: it may raise, and then nothing was asked
+        )  # first, because it may raise, and then nothing was asked
         pending = self._asked.new()
         if not self._gone:
             head = f'{{"jsonrpc":"2.0","id":"{pending.id}","method":{self._encode(method)}'
@@ -354,21 +354,21 @@ class SidecarProtocol(LanguageServerProtocol):
                 self._post(body)
             elif self._send is not None:
                 self._send(marks.in_pieces(body), None)
-        self._marks = Marks()  # they have the texts
+        self._marks = Marks()  # the pieces hold the texts now
         return pending
 
     def _serialize_other(self, value: Any) -> Any:
         return self._marks.put(value) if isinstance(value, LongText) else self._serialize_message(value)
 
     async def disconnect(self, seconds: float) -> None:
-        """The editor is gone, or going: whoever waits for it is told, its own requests are cancelled. Their answers are still
-        sent, for an editor that only said `exit`."""
+        """The editor is gone, or going: fail the requests to it and cancel its own requests. Answers to those are still sent, for an editor that only
+        said `exit`."""
         self._gone = True
         self._asked.end()
         self._running.cancel_all()
         await self._running.settle(seconds)
 
-    # ---- what pygls's generated methods call
+    # ---- called by pygls's generated methods
 
     def _send_data(self, data: Any) -> None:
         self._post(self._encode(data))
@@ -464,7 +464,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self.on_exit()
 
     clean = False
-    """The editor asked for shutdown before exit (LSP: exit code 0, else 1)."""
+    """The editor asked for shutdown before exit (LSP: exit code 0, otherwise 1)."""
 
     def _folders_changed(
         self, feature: Handler | None, params: types.DidChangeWorkspaceFoldersParams

@@ -1,9 +1,9 @@
-"""Questions: shows permission questions to the person at the editor, and returns the answer.
+"""Questions: shows permission questions to the user in the editor, and returns the answer.
 
-Uses `sidecar/requestPermission` if the client announced it, else `window/showMessageRequest`, else lenses and code actions in the
-session's transcript. A session with an open transcript shows its question there too; the first answer counts and withdraws the
-other. Cancelling `ask` withdraws everything, and a later answer has no effect. For a guest it is a message box wherever there are any:
-the client has no conversation of its to show the question in.
+It uses `sidecar/requestPermission` if the client announced it, otherwise `window/showMessageRequest`, otherwise lenses and code actions in the
+session's transcript. A session with an open transcript also shows its question there; the first answer counts and withdraws the other question.
+Cancelling `ask` withdraws everything, and a later answer has no effect. A guest's question is a message box in every client that has them: the client
+shows no conversation with the guest in which to put it.
 
 Texts are shown unchanged: whoever builds a Question escapes it (ports.Question).
 """
@@ -26,15 +26,15 @@ from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused, Opt
 _log = logging.getLogger(__name__)
 
 OPEN_AT_MOST = 64
-"""Most open questions at once; further ones count as dismissed."""
+"""The number of questions that may be open at once; further ones count as dismissed."""
 _TEXT_LIMIT = 2000
-"""Characters in a message box: head and tail of a longer text."""
+"""The number of characters in a message box. Of a longer text, the head and the tail are shown."""
 _LONGEST_BOX = 16_000
-"""Characters of a command that is shown whole in a box, for want of anything better; a longer one cannot be allowed there."""
+"""The number of characters of a command that a box shows in full if there is no better place. A longer command cannot be allowed there."""
 SHOW_WHOLE = "Show the whole command"
-"""The last action of a box that shows part of a command: opens all of it as a document, and asks again."""
+"""The last action of a box that shows part of a command: opens the whole command as a document, and asks again."""
 _NOT_NOW = "Not now"
-"""The first entry of a list without a rejection: a typed `1` answers Neovim's list, so the first entry must never allow."""
+"""The first entry of a list without a rejection. A typed `1` answers Neovim's list, so the first entry must never allow."""
 _WARNING = 2  # LSP MessageType
 _DETAILS = ("target", "argv", "cwd", "env", "diff")
 
@@ -42,16 +42,15 @@ Ways = list[Coroutine[object, object, str | None]]
 
 
 class Place(Protocol):
-    """Where a question can be shown besides, or instead of, a message box: the transcripts."""
+    """A place where a question can be shown in addition to a message box, or instead of one: the transcripts."""
 
     def has(self, session_id: str) -> bool:
-        """A transcript of this session exists."""
+        """Whether a transcript of this session exists."""
         ...
 
     async def ask(self, question: Question) -> str | None:
-        """Shows the question, in a new transcript if need be; the chosen id. Cancelling takes it back.
-
-        Raises EditorRefused when there is no way to show it."""
+        """Show the question, in a new transcript if necessary, and return the chosen id. Cancelling withdraws the question. Raises EditorRefused if
+        there is no way to show it."""
         ...
 
 
@@ -71,14 +70,14 @@ class Questions:
         self._open: list[Question] = []
 
     def open(self) -> list[dict[str, object]]:
-        """The open questions to the user, oldest first, as `sidecar.status` shows them."""
+        """Return the user's open questions, oldest first, as `sidecar.status` shows them."""
         return [
             {"sessionId": q.session_id, "text": q.text, "answers": [o.label for o in q.options]}
             for q in self._open
         ]
 
     async def ask(self, question: Question) -> str | None:
-        """The id of the chosen option; None when dismissed. Raises EditorGone."""
+        """Return the id of the chosen option, or None if dismissed. Raises EditorGone."""
         if len(self._open) >= OPEN_AT_MOST:
             _log.warning("question %s of session %s: too many are open", question.id, question.session_id)
             return None
@@ -154,7 +153,7 @@ class Questions:
         return titles.get(await self._chosen(f"{text}\nThe whole command: {question.whole}", list(titles)))
 
     async def _chosen(self, text: str, titles: list[str]) -> str:
-        """The title of the action that was chosen; "" for none."""
+        """Return the title of the chosen action; "" for none."""
         params: dict[str, object] = {
             "type": _WARNING,
             "message": text,
@@ -166,13 +165,13 @@ class Questions:
 
 
 def rejections_first(options: tuple[Option, ...]) -> list[Option]:
-    """Rejections, then what allows once, then what allows for longer or is unknown; the agent's order among equals."""
+    """Order the options: rejections, then those that allow once, then those that allow for longer or are unknown. Equals stay in the agent's order."""
     ranks = {"reject_once": 0, "reject_always": 1, "allow_once": 2, "allow_always": 3}
     return sorted(options, key=lambda option: ranks.get(option.kind, 3))
 
 
 def action_titles(options: tuple[Option, ...]) -> dict[str, str | None]:
-    """Title → option id, in the order of display. The answer contains only the title, so equal labels get numbers."""
+    """Map titles to option ids, in the order of display. The answer contains only the title, so equal labels get numbers."""
     ordered = rejections_first(options)
     titles: dict[str, str | None] = {}
     if not ordered or not ordered[0].kind.startswith("reject"):
@@ -199,9 +198,8 @@ def _shortened(text: str) -> str:
 
 
 async def _first(ways: Ways) -> str | None:
-    """The first answer; the other ways are cancelled. A way that the editor refuses is dropped while another is open.
-
-    Raises the last refusal when there is no way left."""
+    """Return the first answer and cancel the other ways. A way that the editor refuses is dropped while another is open. Raises the last refusal if
+    no way is left."""
     tasks = [asyncio.ensure_future(way) for way in ways]
     try:
         refused = EditorRefused("this editor has no way to show a question")

@@ -1,8 +1,8 @@
-"""Reader: the editor's bytes, delivered on the event loop in the order they came, in large pieces.
+"""Reader: delivers the editor's bytes on the event loop in the order they came, in large pieces.
 
-Where the loop can poll the descriptor (pipes and sockets on Unix) it reads when there is something to read; elsewhere
-(Windows, regular files) a daemon thread reads. Both use `os.read` on the bare descriptor: a thread that hangs in
-`sys.stdin.buffer` aborts the interpreter at exit, and one in `os.read` does not.
+If the loop can poll the descriptor (pipes and sockets on Unix), it reads when there is something to read; otherwise (Windows, regular files) a daemon
+thread reads. Both use `os.read` on the bare descriptor: a thread that hangs in `sys.stdin.buffer` aborts the interpreter at exit, and one in
+`os.read` does not.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ READ = 256 * 1024
 """Bytes requested per read. A pipe returns at most its capacity, 64 KiB unless enlarged."""
 
 _AHEAD = 4
-"""Pieces a reading thread may be ahead of the loop."""
+"""The number of pieces that a reading thread may be ahead of the loop."""
 
 _PIPE_SIZE = 1024 * 1024
 _F_SETPIPE_SZ = 1031
-"""fcntl on Linux; Python names it, but only there."""
+"""A constant of fcntl on Linux; Python defines it only there."""
 
 
 class Reader:
-    """Calls `on_data(bytes)` on the loop for every piece and `on_data(b"")` once, at the end of input."""
+    """Calls `on_data(bytes)` on the loop for every piece, and `on_data(b"")` once, at the end of input."""
 
     def __init__(self, fd: int, on_data: Callable[[bytes], None], *, threaded: bool | None = None) -> None:
         self._fd = fd
@@ -45,7 +45,7 @@ class Reader:
             self._loop.add_reader(fd, self._readable)
 
     def pause(self) -> None:
-        """Nothing is delivered until `resume`; the editor's writes wait in the pipe."""
+        """Deliver nothing until `resume`. The editor's writes wait in the pipe."""
         if self._paused or self._ended:
             return
         self._paused = True
@@ -62,7 +62,7 @@ class Reader:
             self._deliver(self._held.pop(0))
 
     def close(self) -> None:
-        """Stops delivering. A reading thread ends with the process or at its next piece."""
+        """Stop delivering. A reading thread ends with the process or at its next piece."""
         if self._ended:
             return
         self._ended = True
@@ -83,7 +83,7 @@ class Reader:
         while data and not self._ended:
             try:
                 data = os.read(self._fd, READ)
-            except BlockingIOError:  # somebody who shares the description made it non-blocking
+            except BlockingIOError:  # another owner of the open file made it non-blocking
                 select.select([self._fd], [], [])
                 continue
             except OSError:
@@ -113,7 +113,7 @@ class Reader:
 
 
 def enlarge_pipe(fd: int) -> None:
-    """A burst of changes then arrives in few reads and does not block the editor. Linux only."""
+    """Enlarge the pipe, so that a burst of changes arrives in few reads and does not block the editor. Linux only."""
     if sys.platform != "linux":
         return
     import fcntl

@@ -1,7 +1,7 @@
 """Review in any editor: lenses *Keep* and *Reject* above each hunk, the same as code actions, and a hint on its lines.
 
-Clients that announced `changes` show the hunks themselves and get none of this. Positions are the server's own; while the user
-types, editors move lenses and hints along until they get new ones.
+Clients that announced `changes` show the hunks themselves and get none of this. Positions are the server's own; while the user types, editors move
+lenses and hints along until they get new ones.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FEW = 3
 
 
 class ReviewService(Protocol):
-    """The workspace's review; before `initialize` it has no changes."""
+    """The workspace's review. It has no changes before `initialize`."""
 
     def rows(self, selector: Selector) -> list[Json]:
-        """The hunks, with their texts as they are kept (`core.any_text.AnyText`)."""
+        """Return the hunks, with their texts in the form in which they are stored (`core.any_text.AnyText`)."""
         ...
 
     async def listed(self, selector: Selector) -> list[Json]:
-        """The same as JSON, after checking files that are not open."""
+        """Return the hunks as JSON, after checking files that are not open."""
         ...
 
     def text_before(self, selector: Selector) -> str | None: ...
@@ -46,7 +46,7 @@ class ReviewService(Protocol):
 
 
 class ReviewFeatures:
-    """Lenses, code actions, hints and commands over the workspace's review."""
+    """The lenses, code actions, hints and commands for the workspace's review."""
 
     def __init__(self, service: ReviewService, editor: LspEditor, wire: Wire) -> None:
         self._service = service
@@ -55,7 +55,7 @@ class ReviewFeatures:
         self._hinted: set[str] = set()
         """Documents that have hints now."""
         self.others: Callable[[str], list[Json]] = lambda uri: []
-        """Other diagnostics of a document: each publication replaces all of them."""
+        """Returns the other diagnostics of a document: each publication replaces all of them."""
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
@@ -88,7 +88,7 @@ class ReviewFeatures:
         return found
 
     def code_actions(self, uri: str, where: types.Range) -> list[types.CodeAction]:
-        """For the hunks that `where` touches; the whole file's when there are several."""
+        """Return actions for the hunks that `where` touches, and for the whole file if it has several or none is touched."""
         rows = self._rows(uri)
         found: list[types.CodeAction] = []
         for row in rows:
@@ -109,7 +109,7 @@ class ReviewFeatures:
         return found
 
     def moved(self, uris: Sequence[str]) -> None:
-        """Hunks of these documents appeared, disappeared or were reviewed: publishes new hints."""
+        """Publish new hints: hunks of these documents appeared, disappeared or were reviewed."""
         for uri in uris:
             rows = self._rows(uri)
             client_uri = str(rows[0]["uri"]) if rows else uri
@@ -148,7 +148,7 @@ class ReviewFeatures:
 
 
 def selector(which: ext.Changes) -> Selector:
-    """Raises ValueError, in words, for an argument that names nothing: `{all: true}` must be said."""
+    """Return the selector. Raises ValueError with a message if the argument names nothing: `{all: true}` must be explicit."""
     ids = which.change_ids
     if which.change_id is not None:
         ids = [*(ids or ()), which.change_id]
@@ -166,7 +166,7 @@ def result_json(result: Result, verb: str) -> Json:
 
 
 def describe(row: Json) -> str:
-    """`+3 −1`, in lines, or what happened to the file as a whole."""
+    """Return `+3 −1`, in lines, or what happened to the file as a whole."""
     file = row.get("file")
     if isinstance(file, dict):
         return _WHOLE.get(str(cast("dict[str, object]", file).get("kind")), "changed")
@@ -175,7 +175,7 @@ def describe(row: Json) -> str:
 
 
 _LARGE = 64 * 1024
-"""Characters of a text that is not copied to show its ends, and of which each line is taken to end as its first ones do."""
+"""Characters. A longer text is not copied to show its ends, and the kind of its first line ends is assumed for all."""
 _WHOLE = {
     "created": "file created",
     "deleted": "file deleted",
@@ -190,7 +190,7 @@ def _count(words: object) -> int:
     if isinstance(words, Text):
         return words.line_count - (words.slice(max(0, len(words) - 1), len(words)) in ("", "\n", "\r"))
     words = str(words)
-    if len(words) > _LARGE:  # one search of 10 MB and no more
+    if len(words) > _LARGE:  # only one search of 10 MB
         head = words[:_LARGE]
         lines = words.count("\r" if "\r" in head and "\n" not in head else "\n")
     else:
@@ -240,5 +240,5 @@ def _lens_range(row: Json) -> types.Range:
 def _touches(hunk: types.Range, where: types.Range) -> bool:
     last = hunk.end.line
     if hunk.end.character == 0 and last > hunk.start.line:
-        last -= 1  # whole lines end at the start of the next one, which is not theirs
+        last -= 1  # whole lines end at the start of the next line, which is not part of them
     return hunk.start.line <= where.end.line and where.start.line <= last

@@ -1,4 +1,4 @@
-"""Running: the editor's requests and notifications being worked on."""
+"""Running: the editor's requests and notifications in progress."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from sidecar.lsp.messages import Id
 
 Done = Callable[[Any, BaseException | None], None]
-"""(result, None), or (None, error), which may be CancelledError."""
+"""Called with (result, None), or (None, error); the error may be CancelledError."""
 
 
 class Running:
-    """pygls has the like, and it was measured: handlers awaited by its built-ins leak, a cancelled command's coroutine runs
-    on, SystemExit in a handler ends the process."""
+    """Replaces pygls's table, because of what was measured: handlers awaited by its built-ins leak, a cancelled command's coroutine runs on,
+    SystemExit in a handler ends the process."""
 
     def __init__(self) -> None:
         self._requests: dict[Id, asyncio.Future[Any]] = {}
@@ -25,11 +25,11 @@ class Running:
         return msg_id in self._requests
 
     def __len__(self) -> int:
-        """Requests only."""
+        """The number of requests, without notifications."""
         return len(self._requests)
 
     def start(self, msg_id: Id | None, work: Callable[[], Any], done: Done) -> None:
-        """Calls `work` now, in the order of arrival; what it returns to be awaited becomes a task. `done` is called once."""
+        """Call `work` now, in the order of arrival; an awaitable that it returns becomes a task. `done` is called once."""
         try:
             result = work()
         except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001 - every request is answered
@@ -48,7 +48,7 @@ class Running:
             if msg_id is not None:
                 self._requests.pop(msg_id, None)
             if inspect.iscoroutine(result):
-                result.close()  # cancelled before it began: nobody else closes it
+                result.close()  # if cancelled before it began, nobody else closes it
             if task.cancelled():
                 done(None, asyncio.CancelledError())
             elif (error := task.exception()) is not None:
@@ -59,7 +59,7 @@ class Running:
         task.add_done_callback(ended)
 
     def cancel(self, msg_id: Id | None) -> None:
-        """It is done when its work has ended."""
+        """Cancel a request. `done` is called when its work has ended."""
         task = None if msg_id is None else self._requests.get(msg_id)
         if task is not None:
             task.cancel()
@@ -69,13 +69,13 @@ class Running:
             task.cancel()
 
     async def settle(self, seconds: float) -> None:
-        """Waits for what was cancelled to end, so that it is answered."""
+        """Wait up to `seconds` for cancelled work to end, so that it is answered."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=seconds)
 
 
 async def _contained(work: Awaitable[Any]) -> Any:
-    """SystemExit in a task would end the whole event loop."""
+    """Convert SystemExit, which would end the whole event loop."""
     try:
         return await work
     except SystemExit as error:

@@ -4,12 +4,12 @@ Registering (editor.py, commands.py, …), all before or while `build` runs:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)       async def or def (params), lsprotocol's type
     @server.feature("sidecar/opaque")                    custom: params as plain JSON
-    @server.command("sidecar.prompt")                    (argument): one JSON value, None when there was none
+    @server.command("sidecar.prompt")                    (argument): one JSON value, None if there was none
     @server.feature(types.INITIALIZE)                    def only; runs before the capabilities are computed
     @server.feature(types.SHUTDOWN)                      params is None; awaited before the answer
 
 An `async def` starts after the messages that arrived with it. Record what depends on the order of arrival in a plain `def`
-that returns an awaitable. Errors for people: raise `errors.Failed("words")` or `ports.AgentFailed`.
+that returns an awaitable. Errors for the user: raise `errors.Failed("message")` or `ports.AgentFailed`.
 
 Sending: `server.notify(method, params, coalesce_key=…)`, `await server.request(method, params)`; params are plain JSON or
 lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace_apply_edit_async`, …) work too.
@@ -44,19 +44,19 @@ from sidecar.lsp.told_back import ToldBack
 from sidecar.lsp.writer import Writer
 
 SLICE = 0.005
-"""Seconds of handling messages before agents, timers and answers are served."""
+"""Seconds of handling messages before agents, timers and answers get their turn."""
 
 FLUSH = 2.0
-"""Seconds that the last answers may take to be written."""
+"""Seconds within which the last answers must be written."""
 
 EDITOR_CHECK = 5.0
-"""Seconds between looks at whether the editor's process lives."""
+"""Seconds between checks that the editor's process is alive."""
 
 _log = logging.getLogger(__name__)
 
 
 class SidecarServer(LanguageServer):
-    """The language server of one editor connection. Text is never read from `workspace` (pygls's store): it is not fed."""
+    """The language server of one editor connection. Never read text from `workspace`, pygls's store: it is empty."""
 
     protocol: SidecarProtocol  # pyright: ignore[reportIncompatibleVariableOverride] - set once, by pygls
 
@@ -69,12 +69,12 @@ class SidecarServer(LanguageServer):
 
     @property
     def encoding(self) -> Encoding:
-        """Of positions, as negotiated: the client's first offer that we support (all three), else UTF-16."""
+        """The negotiated encoding of positions: the client's first offer that we support (all three), otherwise UTF-16."""
         return self.protocol.encoding
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """URIs of the workspace folders, as the editor spells them."""
+        """The URIs of the workspace folders, as the editor spells them."""
         return tuple(self.protocol.folders)
 
     @property
@@ -84,7 +84,7 @@ class SidecarServer(LanguageServer):
 
     @property
     def initialize_params(self) -> dict[str, Any]:
-        """What the editor sent with `initialize`, as plain JSON; empty before."""
+        """The params of `initialize` as plain JSON; empty before it."""
         return self.protocol.initialize_params
 
     def feature(self, feature_name: str, options: Any | None = None) -> Callable[[Handler], Handler]:
@@ -100,15 +100,15 @@ class SidecarServer(LanguageServer):
         return decorate
 
     def notify(self, method: str, params: Any = None, coalesce_key: Hashable | None = None) -> None:
-        """Queues a notification; see SidecarProtocol.notify."""
+        """Queue a notification; see SidecarProtocol.notify."""
         self.protocol.notify(method, params, coalesce_key)
 
     def request(self, method: str, params: Any = None) -> Pending:
-        """Queues a request and returns what to await; see Pending."""
+        """Queue a request and return an awaitable; see Pending."""
         return self.protocol.request(method, params)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """pygls would show a message box to the user."""
+        """Log the error; pygls would show the user a message box."""
         _log.error("%s", error, exc_info=error)
 
 
@@ -118,11 +118,12 @@ async def serve(
     build: Callable[[], AbstractAsyncContextManager[SidecarServer]],
     greeting: Greeting | None = None,
 ) -> int:
-    """Runs one connection on two descriptors until `exit`, end of input or a signal; returns the exit code.
+    """Run one connection on two descriptors until `exit`, end of input or a signal. Returns the exit code.
 
-    `build` makes the object graph and takes it down again: it is left before the last answers are flushed.
-    `greeting`: what was read, and perhaps answered, before. See `main.run`, which has the process's own stdin and stdout.
-    0: exit after shutdown. 1: without, or the editor vanished. 128 + n: signal n."""
+    `build` makes the object graph and takes it down again: it is left before the last answers are flushed. `greeting`: what was read, and perhaps
+    answered, before. See `main.run`, which has the process's own stdin and stdout.
+
+    0: exit after shutdown. 1: exit without shutdown, or the editor vanished. 128 + n: signal n."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -158,11 +159,11 @@ async def serve(
 
 
 LARGE = 1024 * 1024
-"""Bytes of a message that takes the event loop too long to read."""
+"""Bytes of a message above which parsing would block the event loop for too long."""
 
 
 class _Feeder:
-    """Data → messages → protocol, in slices."""
+    """Turns data into messages and feeds them to the protocol, in slices."""
 
     def __init__(
         self,
@@ -183,7 +184,7 @@ class _Feeder:
         self._stopped = False
         self._reader: Reader | None = None
         self._reading = False
-        """A large message is read in a thread. What comes behind it waits."""
+        """A thread is parsing a large message. Everything after it waits."""
 
     def start(self, reader: Reader) -> None:
         self._reader = reader
@@ -192,7 +193,7 @@ class _Feeder:
         self._work()
 
     def stop(self) -> None:
-        """Drops input that was read and not yet handled."""
+        """Drop input that was read and not yet handled."""
         self._stopped = True
 
     def on_data(self, data: bytes) -> None:
@@ -213,14 +214,14 @@ class _Feeder:
             self._framing.unread(rest)
 
     def _read(self, body: bytes) -> Modification | Parsed:
-        """What a large message says; in a thread."""
+        """Parse a large message, in a thread."""
         return self._told_back.read(body) or read(body)
 
     def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
         self._reading = False
         if self._stopped or reading.cancelled():
             return
-        self._loop.call_soon(self._work)  # also where this one fails
+        self._loop.call_soon(self._work)  # even if this message fails
         self._take(reading.result())
 
     def _work(self) -> None:
@@ -249,10 +250,10 @@ class _Feeder:
 
 
 class _EditorWatch:
-    """Tells when the process named in `initialize` has ended (LSP, `processId`).
+    """Reports when the process named in `initialize` has ended (LSP, `processId`).
 
-    The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there when it is named lives on
-    another machine or in another container, unless it is the one that started us. Not on Windows, where it cannot be told."""
+    The end of input usually comes earlier, except when another process inherited the pipe. If no such process exists when it is named, the editor
+    runs on another machine or in another container, unless it is the process that started us. Not on Windows, where this cannot be determined."""
 
     def __init__(self, on_death: Callable[[], None]) -> None:
         self._on_death = on_death
@@ -260,7 +261,7 @@ class _EditorWatch:
         self._task: asyncio.Future[None] | None = None
 
     def begin(self, pid: object) -> None:
-        """Looks at once: an editor that dies a moment later is known to have lived."""
+        """Start watching. Checks at once, so that an editor that dies a moment later is known to have lived."""
         self.stop()
         if isinstance(pid, int) and pid > 0 and (pid == self._parent or _runs(pid)):
             self._task = asyncio.ensure_future(self._until_death(pid))
@@ -296,7 +297,7 @@ def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument
 
 
 def _on_signals(loop: asyncio.AbstractEventLoop, call: Callable[[int], None]) -> Callable[[], None]:
-    """What usually ends a process ends the server in order. Windows has no `add_signal_handler`."""
+    """Let the usual signals end the server in order. Windows has no `add_signal_handler`."""
     restores: list[Callable[[], object]] = []
     names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
     numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]

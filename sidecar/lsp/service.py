@@ -1,7 +1,7 @@
-"""What commands and transcripts call in the workspace, as Protocols: sessions on one side, open documents on the other.
+"""The parts of the workspace that commands and transcripts call, as Protocols: sessions on one side, open documents on the other.
 
-Every method raises AgentFailed (an agent could not), LookupError (no such session) or ValueError (a wrong argument), each with
-words that a person can act on.
+Every method raises AgentFailed (an agent could not), LookupError (no such session) or ValueError (a wrong argument), each with a message that the
+user can act on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sidecar.workspace.ports.prompt_context import Mention
 
 
 class Service(Protocol):
-    """The workspace facade as far as this folder uses it. Session ids are the sidecar's own."""
+    """The part of the workspace that this package uses. Session ids are the sidecar's own."""
 
     async def new_session(
         self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]
@@ -26,9 +26,8 @@ class Service(Protocol):
     def start_prompt(
         self, session_id: str | None, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> tuple[str, int, Awaitable[Json]]:
-        """(session id, turn, outcome). Without a session: the default agent's current one, made if there is none.
-
-        The outcome is `{sessionId, turn, stopReason, changes}`."""
+        """Return (session id, turn, outcome). Without a session, the default agent's current one is used, or one is opened. The outcome is
+        `{sessionId, turn, stopReason, changes}`."""
         ...
 
     def cancel(self, session_id: str | None) -> None: ...
@@ -39,21 +38,21 @@ class Service(Protocol):
 
 
 Documents = Callable[[DocumentUri], Document | None]
-"""Looks an open document up (`core.overlay.Overlay.get`)."""
+"""Looks up an open document (`core.overlay.Overlay.get`)."""
 
 
 class TaskStarter(Protocol):
-    """Where background work is started; an anyio TaskGroup is one."""
+    """Starts background work. An anyio TaskGroup is one."""
 
     def start_soon(self, func: Callable[..., Coroutine[Any, Any, Any]], /, *args: Any) -> object: ...
 
 
 def words_of(error: Exception) -> str | None:
-    """The words for a person that an error carries; None for one that nobody raised for people (KeyError is a LookupError too)."""
+    """Return the error's message for the user, or None if it was not raised for the user (KeyError is a LookupError too)."""
     if isinstance(error, AgentFailed):
         return error.message
     if type(error) in (LookupError, ValueError) or isinstance(error, EditorRefused):
         return str(error.args[0]) if error.args else None
     if isinstance(error, OSError):
-        return error.strerror  # without the path: it may be none of the reader's business
+        return error.strerror  # without the path, which may be confidential
     return None

@@ -1,6 +1,6 @@
-"""Session commands: conversations beside the current one: listing, loading, forking, deleting, reading back, modes, options, logging in.
+"""Session commands: listing, loading, forking, deleting and reading back conversations, modes, options, logging in.
 
-Beginning and ending a session, and prompts, are commands.py's. Names, arguments and answers are ext.py's.
+commands.py has the commands that open and close a session and send prompts. ext.py defines names, arguments and answers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sidecar.lsp.protocol import InvalidParams
 
 
 class SessionService(Protocol):
-    """`workspace.sessions.conversations.Conversations`; see there for what the methods promise. Every method raises AgentFailed with words for a person."""
+    """`workspace.sessions.conversations.Conversations`, which documents the methods. Every method raises AgentFailed with a message for the user."""
 
     def list(self, agent: str | None, everywhere: bool) -> Awaitable[Sequence[Json]]: ...
     def load(self, session_id: str, replay: bool) -> Awaitable[Json]: ...
     def fork(self, session_id: str) -> Awaitable[Json]: ...
     def delete(self, session_id: str | None) -> Awaitable[Json]:
-        """One, or all records of sessions that are not open."""
+        """Delete one session, or all records of sessions that are not open."""
         ...
 
     def transcript(self, session_id: str) -> Awaitable[Json]: ...

@@ -1,7 +1,7 @@
-"""Shapes: plain JSON ↔ lsprotocol's types, by method. Custom methods stay plain JSON.
+"""Shapes: converts between plain JSON and lsprotocol's types, by method. Custom methods stay plain JSON.
 
-pygls lets the JSON decoder make objects of everything on the way, so that a message nested in another's params (an agent's,
-relayed) was taken for one of its own; here the top level says what the method is, and its params are converted once.
+pygls lets the JSON decoder convert every object on the way, so it mistook a message nested in another's params (relayed from an agent) for one of its
+own. Here the top level determines the method, and its params are converted once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _log = logging.getLogger(__name__)
 
 
 class Shapes:
-    """Conversion with one of lsprotocol's converters (cattrs)."""
+    """Converts with one of lsprotocol's converters (cattrs)."""
 
     def __init__(self, converter: Any) -> None:
         self._structure = converter.structure
 
     def params(self, method: str, params: object) -> Any:
-        """Raises InvalidParams."""
+        """Return the params as the method's type. Raises InvalidParams."""
         if method == types.INITIALIZE:
             return self._initialize(params)
         known = types.METHOD_TO_TYPES.get(method)
@@ -39,20 +39,20 @@ class Shapes:
             raise InvalidParams(f"invalid params for {method}") from error
 
     def result(self, method: str, result: object) -> Any:
-        """Raises what the converter raises when the editor's answer is not what LSP says."""
+        """Return the result as the method's type. Raises what the converter raises if the editor's answer is not valid LSP."""
         known = types.METHOD_TO_TYPES.get(method)
         if known is None:
             return result
         return self._structure({"jsonrpc": "2.0", "id": 0, "result": result}, known[1]).result
 
     def _initialize(self, params: object) -> types.InitializeParams:
-        """As much as can be understood: one odd capability must not cost the user the whole server."""
+        """Convert as much as possible: one odd capability must not cost the user the whole server."""
         if not isinstance(params, dict):
             raise InvalidParams("invalid params for initialize")
         fields: dict[str, Any] = {"capabilities": {}, **cast("dict[str, Any]", params)}
         try:
             return self._structure(fields, types.InitializeParams)
-        except Exception:  # noqa: BLE001 - whatever the converter meets
+        except Exception:  # noqa: BLE001 - anything that the converter meets
             _log.warning("initialize has fields that LSP does not")
         given: object = fields["capabilities"]
         sections = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
@@ -62,12 +62,12 @@ class Shapes:
         )
 
     def _sound(self, fields: Mapping[str, Any], shape: type[Any], least: dict[str, Any]) -> dict[str, Any]:
-        """The fields that can be converted one by one."""
+        """Return the fields that can be converted, tried one by one."""
         sound = dict(least)
         for key, value in fields.items():
             try:
                 self._structure({**least, key: value}, shape)
-            except Exception:  # noqa: BLE001 - whatever the converter meets
+            except Exception:  # noqa: BLE001 - anything that the converter meets
                 _log.warning("initialize: %s is left out", key)
             else:
                 sound[key] = value

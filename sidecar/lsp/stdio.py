@@ -1,7 +1,7 @@
-"""Stdio: takes the two protocol streams away from everybody else in the process.
+"""Stdio: reserves the two protocol streams, so that nothing else in the process can use them.
 
-stdout belongs to the protocol, and anything may print: a dependency, a C library, a child process. So the real streams are
-kept under other numbers, descriptor 1 leads to stderr from then on and descriptor 0 to nothing.
+stdout belongs to the protocol, and anything may print: a dependency, a C library, a child process. So the real streams get other numbers; descriptor
+1 then leads to stderr and descriptor 0 to the null device.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import sys
 
 
 def claim() -> tuple[int, int]:
-    """(stdin, stdout) as descriptors that children do not inherit. To be called once, before anything is read or written."""
+    """Return (stdin, stdout) as descriptors that children do not inherit. Call this once, before anything is read or written."""
     nothing = os.open(os.devnull, os.O_RDWR)
     try:
         os.fstat(2)
     except OSError:
-        os.dup2(nothing, 2)  # started without stderr: the number must not become one of the streams'
+        os.dup2(nothing, 2)  # started without stderr: the number must not go to one of the streams
     stdin, stdout = os.dup(0), os.dup(1)  # not inheritable (PEP 446)
     if sys.platform == "win32":
         import msvcrt

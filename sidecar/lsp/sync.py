@@ -1,10 +1,10 @@
 """Sync: the fast lane. `didOpen`, `didChange`, `didSave`, `didClose` become one `Modification` each, and nothing else.
 
-Typed decoding by msgspec costs a tenth of json plus lsprotocol's converter; what msgspec refuses and JSON allows (lone
-surrogates, `1.0` for 1) goes through `from_json`. Both give the same values.
+Typed decoding by msgspec costs a tenth of json plus lsprotocol's converter. JSON that msgspec refuses (lone surrogates, `1.0` for 1) goes through
+`from_json`. Both give the same values.
 
-A change that cannot be understood is an edit lost: it is passed on as an impossible change, which the overlay answers by
-marking the document desynchronised until the editor sends its whole text.
+A change that cannot be understood is a lost edit. It is passed on as an impossible change, and the overlay then marks the document desynchronised
+until the editor sends its whole text.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _normalised = lru_cache(maxsize=256)(normalise)
 
 
 def _uri(raw: str) -> DocumentUri:
-    """A burst of changes is one document's; what is kept is bounded in number and in length."""
+    """Return the normalised URI. The cache helps in a burst of changes to one document; it is bounded in number and in length."""
     return _normalised(raw) if len(raw) <= 1024 else normalise(raw)
 
 
 class Malformed(ValueError):
-    """The notification is not what LSP says; `lost` is what to pass on instead, when its document is known."""
+    """The notification is not valid LSP. `lost`: the change to pass on instead, if its document is known."""
 
     def __init__(self, reason: str, lost: Modification | None) -> None:
         super().__init__(reason)
@@ -118,15 +118,14 @@ METHODS = frozenset({DID_OPEN, DID_CHANGE, DID_SAVE, DID_CLOSE})
 
 
 def decode(body: bytes) -> Modification | None:
-    """The fast lane: a message's body, from bytes. None: another kind of message.
-
-    Raises msgspec.MsgspecError, ValueError or RecursionError: then `json.loads` and `from_json` know better."""
+    """Decode a message's body from bytes (the fast lane). Returns None for other kinds of messages. Raises msgspec.MsgspecError, ValueError or
+    RecursionError; then use `json.loads` and `from_json`."""
     event = _decode(body)
     return _modification(event) if event.id is msgspec.UNSET else None
 
 
 def from_json(method: str, params: object) -> Modification:
-    """The slow lane: the same from `params` as `json.loads` gave them. Raises Malformed."""
+    """Decode `params` from `json.loads` (the slow lane), with the same result. Raises Malformed."""
     try:
         return _modification(msgspec.convert({"method": method, "params": params}, _AnyEvent, strict=False))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -134,7 +133,7 @@ def from_json(method: str, params: object) -> Modification:
 
 
 def _modification(event: _AnyEvent) -> Modification:
-    # Plain and positional where it is done for every keystroke: half of what pattern matching and helpers cost.
+    # Plain and positional for what runs at every keystroke: pattern matching and helpers cost twice as much.
     if type(event) is _DidChange:
         document = event.params.textDocument
         changes: list[ContentChange] = []
@@ -168,7 +167,7 @@ def _modification(event: _AnyEvent) -> Modification:
 
 
 def lost(params: object) -> Modification | None:
-    """The impossible change of the document that these params name."""
+    """Return an impossible change of the document that these params name, or None."""
     try:
         return _impossible(cast(Any, params)["textDocument"]["uri"])
     except (TypeError, KeyError, ValueError, AttributeError):
@@ -180,7 +179,7 @@ _URI = re.compile(r'"uri"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def lost_in(text: str) -> Modification | None:
-    """The same for a body that is not JSON, if it looks like a text event (a length counted in characters, say, cuts it)."""
+    """Like `lost`, for a body that is not JSON but looks like a text event (cut, for example, by a length counted in characters)."""
     found = _URI.search(text) if _METHOD.search(text) else None
     try:
         return _impossible(json.loads(found[1])) if found else None

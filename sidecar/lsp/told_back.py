@@ -1,6 +1,6 @@
-"""ToldBack: the editor tells back what an edit of ours has put into a document. A long text is then not made a second time.
+"""ToldBack: recognises the text of our own long edits when the editor reports them, so that a long text is not held in memory twice.
 
-A thread reads what the editor tells (server.py): it puts no string together that the edit has, too.
+A thread parses the editor's message (server.py). It builds no string that the edit already has.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sidecar.long_json import LongJson
 from sidecar.lsp import sync
 
 LONG = 1024 * 1024
-"""Code points of a text of which there should not be two for a moment, at least; and bytes of a message with one."""
+"""Texts above this many code points should not exist twice, even for a moment. Messages up to this many bytes contain none."""
 
 
 class ToldBack:
-    """The long edits on their way to the editor, as long as somebody waits for them."""
+    """The long edits on their way to the editor, for as long as somebody waits for them."""
 
     def __init__(self) -> None:
         self._edits: list[ref[TextEdit]] = []
@@ -29,7 +29,7 @@ class ToldBack:
         self._edits += [ref(edit) for edit in edits if len(edit.new_text) > LONG]
 
     def read(self, body: bytes) -> Modification | None:
-        """What a message says, if it may tell one of them back and is a change. Never raises; a thread may call it."""
+        """Parse a message, if it is a change that may contain one of these edits; otherwise return None. Never raises; may run in a thread."""
         if len(body) <= LONG:
             return None
         known = [edit.new_text for one in self._edits if (edit := one()) is not None]

@@ -1,10 +1,10 @@
-"""Transcripts: a conversation with an agent in a markdown file that any editor can show. The whole product without an extension.
+"""Transcripts: a conversation with an agent in a markdown file that any editor can show. This is the whole product without an extension.
 
-`sidecar.openChat` makes and shows one; its last section is the prompt, which *Send* (lens or code action) sends. What the agent
-says and does, and what it asks, is appended above the prompt, through the editor while the file is open there. The text's form is
-transcript_text.py's; how an edit gets into it is transcript_edit.py's; here is who says what when.
+`sidecar.openChat` creates and shows a transcript. Its last section is the prompt, which *Send* (lens or code action) sends. The agent's output and
+questions are appended above the prompt, through the editor while the file is open there. transcript_text.py defines the form of the text,
+transcript_edit.py makes the edits, and this module decides who says what when.
 
-One transcript is one session; it gets its session at the first Send, or at openChat when a session without transcript was used.
+One transcript is one session. It gets its session at the first Send, or at openChat if a session without a transcript was used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ChatEditor(Editor, Protocol):
 
 
 class Transcripts:
-    """All transcripts of one connection. Methods without `async` never block; they start what takes time."""
+    """All transcripts of one connection. Methods without `async` never block; they start background work."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Transcripts:
         self._last_session: str | None = None
         self._numbers = 0
 
-    # What commands call
+    # Called by commands
 
     def open(self, session_id: str | None = None) -> dict[str, object]:
-        """Shows the session's transcript, the last one, or a new one → `{uri, sessionId?}` at once. Raises OSError, and LookupError with words."""
+        """Show the session's transcript, the last one, or a new one → `{uri, sessionId?}` at once. Raises OSError, and LookupError with a message."""
         if session_id is not None:
             if not self._session(session_id):
                 raise LookupError(
@@ -102,11 +102,12 @@ class Transcripts:
         return answer
 
     def session_used(self, session_id: str) -> None:
-        """A session was made or prompted by another way: the next `open` shows it."""
+        """Note a session that was opened or prompted by another way: the next `open` shows it."""
         self._last_session = session_id
 
     def follow(self, session_id: str, prompt: str) -> None:
-        """A prompt was sent by another way, in an editor that shows no answers itself: this session's transcript shows what is said."""
+        """Show a prompt that was sent by another way in the session's transcript, which is created if necessary. For editors that show no answers
+        themselves."""
         chat = self._of(session_id)
         if chat is None:
             try:
@@ -121,13 +122,13 @@ class Transcripts:
         chat.prompted(prompt)
 
     def prompted(self, session_id: str, prompt: str) -> None:
-        """A prompt came from a client outside of the editor: a transcript that shows this session shows it."""
+        """Show a prompt from a client outside the editor, if a transcript shows this session."""
         chat = self._of(session_id)
         if chat is not None:
             chat.prompted(prompt)
 
     def session_closed(self, session_id: str) -> None:
-        """Its transcript stays; the next Send makes a new session."""
+        """Note that the session is closed. Its transcript stays; the next Send opens a new session."""
         if self._last_session == session_id:
             self._last_session = None
         chat = self._of(session_id)
@@ -136,7 +137,7 @@ class Transcripts:
             chat.session_id = None
 
     def send(self, uri: str | None = None) -> dict[str, object]:
-        """Sends the prompt section → `{uri}` at once. Raises LookupError or ValueError with words."""
+        """Send the prompt section → `{uri}` at once. Raises LookupError or ValueError with a message."""
         chat = self._current if uri is None else self._at(uri)
         if chat is None:
             raise LookupError("there is no transcript to send; sidecar.openChat opens one")
@@ -161,7 +162,7 @@ class Transcripts:
         return {"uri": str(chat.uri)}
 
     def answer(self, question_id: str, option_id: str) -> None:
-        """Answers an open question. Raises LookupError."""
+        """Answer an open question. Raises LookupError."""
         asked = next((c.asked[question_id] for c in self._chats.values() if question_id in c.asked), None)
         if asked is None or asked.answer.done():
             raise LookupError("this question is no longer open")
@@ -169,7 +170,7 @@ class Transcripts:
             raise LookupError("this question has no such answer")
         asked.answer.set_result(option_id)
 
-    # What the editor port feeds (editor.Chats)
+    # Called by the editor port (editor.Chats)
 
     def has(self, session_id: str) -> bool:
         return self._of(session_id) is not None
@@ -186,8 +187,8 @@ class Transcripts:
             chat.end_turn(_notes(outcome))
 
     async def ask(self, question: Question) -> str | None:
-        """The answer given by lens or code action. Raises EditorRefused when no transcript can be made."""
-        # While a session is being made (may this agent be started?) its transcript does not know it yet.
+        """Return the answer given by lens or code action. Raises EditorRefused if no transcript can be created."""
+        # While a session is being opened (may this agent be started?), its transcript does not know it yet.
         chat = self._of(question.session_id) or self._starting()
         if chat is None:
             try:
@@ -206,21 +207,21 @@ class Transcripts:
         finally:
             chat.answered(asked, said, self._lenses_moved)
 
-    # What the editor asks (features.py)
+    # Requested by the editor (features.py)
 
     def lenses(self, uri: str) -> list[types.CodeLens]:
-        """Send above the prompt, Cancel while a turn runs, the answers above each open question."""
+        """Return Send above the prompt, Cancel while a turn runs, and the answers above each open question."""
         return [
             types.CodeLens(_at_line(line), types.Command(title, command, arguments=[argument]))
             for line, title, command, argument in self._actions(uri)
         ]
 
     def code_actions(self, uri: str, where: types.Range) -> list[types.CodeAction]:
-        """The same wherever the cursor is, for editors that show no lenses; in every other file, what opens the chat, for editors
-        that run no commands (Kate)."""
+        """Return the same actions wherever the cursor is, for editors that show no lenses. In every other file, return the action that opens the
+        chat, for editors that run no commands (Kate)."""
         if self._at(uri) is None:
             if self._editor.capabilities.session_updates:
-                return []  # it has a place of its own for conversations
+                return []  # this client has its own place for conversations
             command = types.Command(OPEN_CHAT, ext.OPEN_CHAT, arguments=[])
             return [types.CodeAction(OPEN_CHAT, kind=types.CodeActionKind.QuickFix, command=command)]
         return [
@@ -272,7 +273,7 @@ class Transcripts:
         return next(waiting, None)
 
     def _at(self, uri: str) -> Chat | None:
-        """The transcript at a URI. One from an earlier run continues, with a new session at its next Send."""
+        """Return the transcript at a URI. A transcript from an earlier run continues, with a new session at its next Send."""
         key = normalise(uri)
         if key in self._chats:
             return self._chats[key]
@@ -292,7 +293,8 @@ class Transcripts:
 
     async def _show(self, chat: Chat, take_focus: bool = True) -> None:
         try:
-            # A question must not take the keys of somebody who types; who opens a chat wants to write in it.
+            # A question must not take the keyboard focus from a user who is typing; a user who opens a chat
+            # wants to type in it.
             line = None if chat.asked else self._last_line(chat)
             take_focus = take_focus and not chat.asked
             shown = await self._editor.show_document(chat.uri, take_focus=take_focus, line=line)
@@ -300,7 +302,7 @@ class Transcripts:
             return
         if not shown:
             level = "warning" if chat.asked else "info"
-            # The path first, and short: Helix cuts a message off where its window ends.
+            # The path first, and short: Helix cuts a message off at the edge of its window.
             what = "the agent asks something there" if chat.asked else "Send is a code action there"
             self._editor.show(level, f":open {short(chat.path)} ({what})")
 
@@ -310,11 +312,11 @@ class Transcripts:
             text = document.snapshot() if document is not None else Text.of(self._folder.read(chat.path))
         except OSError:
             return None
-        # The line behind a final line end is none in some editors
+        # Some editors have no line after a final line end
         return text.line_count - 1 - (text.line(text.line_count - 1) == "" and text.line_count > 1)
 
     async def _run(self, chat: Chat) -> None:
-        """One turn from Send to its end. Never raises: it is the top of a task."""
+        """Run one turn from Send to its end. Never raises: it is the top of a task."""
         try:
             prompt = await chat.take_prompt()
             if prompt is None:
@@ -344,7 +346,7 @@ class Transcripts:
             self._lenses_moved()
 
     def _session(self, session_id: str | None) -> Json:
-        """The session's row in the workspace's status; empty when it is gone. A transcript outlives sessions and agents."""
+        """Return the session's row in the workspace's status, or an empty one if it is gone. A transcript outlives sessions and agents."""
         rows = self._service.status().get("sessions")
         for row in cast("list[object]", rows) if isinstance(rows, list) else ():
             session = cast("dict[str, object]", row) if isinstance(row, dict) else {}
@@ -358,7 +360,7 @@ class Transcripts:
 
 
 def short(path: Path) -> str:
-    """With `~` for the home folder, as people and editors write it."""
+    """Return the path with `~` for the home folder, as people and editors write it."""
     try:
         return f"~/{path.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):
@@ -376,7 +378,7 @@ def _option_title(option: Option, number: int | None) -> str:
 
 
 def _notes(outcome: Json) -> list[str]:
-    """What the end of a turn adds to the agent's own words."""
+    """Return the notes that the end of a turn adds to the agent's own words."""
     notes: list[str] = []
     reason, error, changes = outcome.get("stopReason"), outcome.get("error"), outcome.get("changes")
     if isinstance(error, str):

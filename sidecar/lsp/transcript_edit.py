@@ -1,7 +1,7 @@
-"""One edit of a transcript, made where its text lives: in the editor's buffer while it is open there, in its file otherwise.
+"""One edit of a transcript, made where its text is: in the editor's buffer while it is open there, otherwise in its file.
 
-Through the editor it is a versioned applyEdit that is judged by the mirror, not by the answer, and planned again when the buffer
-moved on. Not for workspace documents: those have the workspace's own, journalled writes.
+Through the editor, it is a versioned applyEdit whose success is judged by the mirror, not by the answer, and which is planned again if the buffer has
+moved on. Not for workspace documents: they have the workspace's own, journalled writes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sidecar.workspace.ports.ports import DocumentEdit, Editor
 _log = logging.getLogger(__name__)
 
 Plan = Callable[[str], Sequence[Edit]]
-"""The edits for a text, sorted, none overlapping; none when there is nothing to do."""
+"""Returns the edits for a text, sorted and without overlaps; none if there is nothing to do."""
 
 ATTEMPTS: Final = 5
 LANDS_WITHIN = 2.0
-"""Seconds after the editor's answer in which its didChange may come; editors debounce it by up to 0.5 s."""
+"""Seconds after the editor's answer within which its didChange may come. Editors debounce it by up to 0.5 s."""
 MOVES_WITHIN = 0.6
-"""Seconds for the typing that made the editor refuse to become visible; one debounce."""
+"""Seconds for the typing that made the editor refuse to become visible: one debounce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TranscriptEditor:
     folder: TranscriptFolder
 
     async def edit(self, uri: DocumentUri, path: Path, plan: Plan) -> bool:
-        """Whether the edit was made. Raises EditorGone, OSError."""
+        """Make the edit. Return whether it was made. Raises EditorGone, OSError."""
         for _ in range(ATTEMPTS):
             document = self.documents(uri)
             if document is None or not self.editor.capabilities.apply_edit:
@@ -58,7 +58,7 @@ class TranscriptEditor:
         return False
 
     async def save(self, uri: DocumentUri) -> bool:
-        """Whether the client saved it. Raises EditorGone, EditorRefused, EditorTimeout."""
+        """Save the transcript. Return whether the client saved it. Raises EditorGone, EditorRefused, EditorTimeout."""
         document = self.documents(uri)
         if document is None:
             return False
@@ -108,7 +108,7 @@ def text_edits(text: Text, edits: Sequence[Edit], encoding: Encoding) -> tuple[T
 
 
 class _Watch:
-    """Looks at every state of a document until its history is the expected one. Typing below, in the prompt, does not matter."""
+    """Checks every state of a document until its history is the expected one. Typing below, in the prompt, does not matter."""
 
     def __init__(self, document: Document, expected: str) -> None:
         self.landed = False
@@ -118,7 +118,7 @@ class _Watch:
         document.listeners.append(self._changed)
 
     async def wait(self, seconds: float) -> None:
-        """Until it landed, or, where it did not, until the time is over."""
+        """Wait until the edit has landed, or the time is over."""
         try:
             async with asyncio.timeout(seconds):
                 while not self.landed:

@@ -1,6 +1,6 @@
-"""The transcripts' files: in the user's state folder, readable by the user alone (0700/0600).
+"""The transcripts' files, in the user's state folder, readable only by the user (0700/0600).
 
-Workspace files are not this module's business (disk.py opens those); here are only files that the sidecar made itself.
+Workspace files do not belong here (`disk/` opens those): this module opens only files that the sidecar created itself.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _NAME = re.compile(r"chat-\d{8}-\d{6}(-\d+)?\.md")
 
 
 def default_folder() -> Path:
-    """The folder below the state folder of this user and machine; not made yet."""
+    """Return the folder below the state folder of this user and machine. It may not exist yet."""
     return state_folder("chats")
 
 
 class TranscriptFolder:
-    """Makes the folder when it is first needed. All methods raise OSError."""
+    """Creates the folder when it is first needed. All methods raise OSError."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path if path is not None else default_folder()
 
     def path(self) -> Path:
-        """The folder, made if need be, without symbolic links in it, so that the editor's URIs and ours are the same."""
+        """Return the folder, created if necessary, with symbolic links resolved, so that the editor's URIs and ours are the same."""
         return Path(os.path.realpath(make_private(self._path)))
 
     def create(self, text: str, now: datetime) -> Path:
-        """A new file with this text; its name tells the time."""
+        """Create a file with this text. Its name contains the time."""
         stem = self.path() / f"chat-{now:%Y%m%d-%H%M%S}"
         for number in range(100):
             path = Path(f"{stem}{f'-{number}' if number else ''}.md")
@@ -48,14 +48,14 @@ class TranscriptFolder:
         raise FileExistsError(f"no free name beside {stem}.md")
 
     def owns(self, path: str) -> bool:
-        """Whether a path names a transcript, of this run or of an earlier one."""
+        """Whether a path names a transcript, of this run or an earlier one."""
         return _NAME.fullmatch(os.path.basename(path)) is not None and Path(path).parent == self.path()
 
     def read(self, path: Path) -> str:
         return path.read_bytes().decode("utf-8", "replace")
 
     def write(self, path: Path, text: str) -> None:
-        """Replaces the file's text at once: a reader sees the old text or the new one."""
+        """Replace the file's text atomically: a reader sees the old text or the new one."""
         descriptor, temporary = tempfile.mkstemp(prefix=".chat-", dir=path.parent)  # 0600
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -1,14 +1,13 @@
-"""The text of a transcript: where its prompt is, what sending does to it, what is appended to it. Pure: texts in, edits out.
+"""The text of a transcript: where its prompt is, what sending changes, and how text is appended. Pure: texts in, edits out.
 
-    # Chat                       a heading that nobody reads back
+    # Chat                       a heading that is never parsed
     ## You                       a prompt that was sent
     ## Agent                     answers, one line for each tool call, questions
     ### Question 3               an open or answered question
     ## Prompt                    the last one of these: everything below it is what Send sends
 
-Only the last `## Prompt` means anything, and what agents say goes above it with such lines escaped, so no agent can put words
-into the user's prompt or dress up as a question. Edits never start behind the last line's end (Neovim would add a blank line)
-and never touch what the user wrote.
+Only the last `## Prompt` has a meaning. What agents say goes above it, with such lines escaped, so no agent can put words into the user's prompt or
+fake a question. Edits never start after the last line's end (Neovim would add a blank line) and never touch what the user wrote.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class PromptSection:
 
 
 def prompt_section(text: str) -> PromptSection | None:
-    """The last `## Prompt` section; None when there is no such heading any more."""
+    """Return the last `## Prompt` section, or None if there is no such heading any more."""
     headings = list(_HEADING.finditer(text))
     if not headings:
         return None
@@ -61,9 +60,8 @@ def prompt_section(text: str) -> PromptSection | None:
 
 
 def sent(text: str) -> tuple[str, list[Edit]] | None:
-    """The prompt and the edits that move it above its heading; None when there is nothing to send.
-
-    It is moved and not the heading, so that the cursor stays where the next prompt is written."""
+    """Return the prompt and the edits that move it above its heading, or None if there is nothing to send. The prompt is moved instead of the
+    heading, so that the cursor stays where the next prompt is written."""
     section = prompt_section(text)
     if section is None or not section.body:
         return None
@@ -75,7 +73,7 @@ def sent(text: str) -> tuple[str, list[Edit]] | None:
 
 
 def appended(text: str, addition: str) -> list[Edit]:
-    """The edits that put `addition` at the end of the history; a lost prompt heading is put back below it."""
+    """Return the edits that put `addition` at the end of the history. A lost prompt heading is restored below it."""
     section = prompt_section(text)
     head = text if section is None else text[: section.heading_start]
     at = len(head.rstrip("\r\n"))
@@ -88,20 +86,20 @@ def appended(text: str, addition: str) -> list[Edit]:
 
 
 def history(text: str) -> str:
-    """What is above the prompt, comparable: line ends folded, none at the end."""
+    """Return the text above the prompt in comparable form: line ends folded, none at the end."""
     section = prompt_section(text)
     return fold(text if section is None else text[: section.heading_start]).rstrip("\n")
 
 
 def question_line(text: str, number: int) -> int | None:
-    """The line (from 0) of a question's heading, the last if there are several."""
+    """Return the line (from 0) of a question's heading, the last one if there are several."""
     wanted = f"{QUESTION} {number}"
     found = [index for index, line in enumerate(fold(text).split("\n")) if line.rstrip() == wanted]
     return found[-1] if found else None
 
 
 def question_block(number: int, text: str, reason: str, labels: list[str], whole: str = "") -> str:
-    """`whole`: what the text shows only in part."""
+    """`whole`: the whole command, if `text` shows only part of it."""
     text = f"{text}\nThe whole command: {whole}" if whole else text
     quoted = "\n".join(f"> {line}".rstrip() for line in fold(text).split("\n"))
     why = f"\n>\n> {' '.join(reason.split())}" if reason else ""
@@ -109,7 +107,7 @@ def question_block(number: int, text: str, reason: str, labels: list[str], whole
 
 
 class Stream:
-    """Turns pieces of narration into what is appended next. Blank lines at the end wait for what comes after them."""
+    """Turns pieces of narration into the text to append next. Blank lines at the end wait until more text follows."""
 
     def __init__(self) -> None:
         self._kind = ""
@@ -134,12 +132,12 @@ class Stream:
         return rest + (body.replace("\n", "\n> ") if piece.kind == "thought" else body)
 
     def block(self, text: str) -> str:
-        """A paragraph of our own."""
+        """Return a paragraph of our own."""
         return self._block("block", f"\n\n{text}")
 
     def flush(self) -> str:
-        """What was held back of an unfinished line. It ends the paragraph: what comes later must not go on with that line, which could
-        make one of our headings of it."""
+        """Return the held rest of an unfinished line. This ends the paragraph: later text must not continue that line, which could turn it into one
+        of our headings."""
         held, self._held, self._kind = self._held.rstrip("\n"), "", ""
         return held
 
@@ -150,8 +148,8 @@ class Stream:
 
 
 def _split(text: str, line_start: bool) -> tuple[str, str]:
-    """(what can be appended now, what waits). Lines that look like our headings get a backslash; a last line that may still
-    become one waits, as do line ends at the end."""
+    """Return (the text to append now, the text that waits). Lines that look like our headings get a backslash. A last line that may still become one
+    waits, as do line ends at the end."""
     lines = text.split("\n")
     for index, line in enumerate(lines):
         if (index > 0 or line_start) and line.startswith(_MARKERS):

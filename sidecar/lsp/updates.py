@@ -1,7 +1,7 @@
 """Updates: session updates on their way to the editor, joined while they wait so that a slow editor is not flooded.
 
-Chunks of one text are concatenated, a tool call's later update overrides the members of an earlier one, states (plan, mode,
-commands) are replaced; the order of what remains is kept. A client without `sidecar/sessionUpdate` gets lines in its log instead.
+Chunks of one text are concatenated, a tool call's later update overrides the members of an earlier one, and states (plan, mode, commands) are
+replaced; the order of the rest is kept. A client without `sidecar/sessionUpdate` gets lines in its log instead.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from sidecar.lsp.narration import Narrator, Piece, one_line
 from sidecar.lsp.wire_port import Wire
 
 FLUSH_AFTER = 0.03
-"""Seconds that an update waits for company: two frames, unnoticed by a reader, at most 33 messages a second and session."""
+"""Seconds that an update waits for others to join: two frames, unnoticed by a reader, at most 33 messages a second per session."""
 FLUSH_AT = 256
-"""Updates of one session that wait at most."""
+"""The number of updates of one session that may wait."""
 OUTPUT_LIMIT = 64 * 1024
-"""Characters of one command's output that wait at most: 2 MB a second, the last ones."""
+"""The number of characters of one command's output that may wait: 2 MB a second. The last ones are kept."""
 _CHUNK_LIMIT = 256 * 1024
-"""Characters of a chunk that still grows by joining."""
+"""The number of characters up to which a chunk still grows by joining."""
 _LOOK_BACK = 64
-"""How far back an earlier update to join is looked for: bounds the work for one update."""
+"""How many updates back an earlier one is searched for joining. This bounds the work for one update."""
 _CHUNKS = frozenset(
     {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "compaction_summary_chunk"}
 )
 _STATES = frozenset({"plan", "available_commands_update", "current_mode_update", "config_option_update"})
 _LINES = 2000
-"""Lines of one update that are logged; of more, the first and the last: each takes time, and nobody reads them."""
+"""The number of lines of one update that are logged. Of more, the first and the last are: each line takes time, and nobody reads them."""
 _LINE_LIMIT = 4000
-"""Characters of one line in the editor's log; a longer one is cut into several."""
+"""The number of characters of one line in the editor's log; a longer line is split."""
 _LOG_INFO, _LOG_LOG = 3, 4  # LSP MessageType
 
 
 class Updates:
-    """All sessions of one connection. If the editor does not read, updates are eventually dropped, oldest first (writer.py)."""
+    """The updates of all sessions of one connection. If the editor does not read, updates are eventually dropped, oldest first (writer.py)."""
 
     def __init__(self, wire: Wire, announced: Callable[[], bool]) -> None:
         self._wire = wire
         self._announced = announced
         self._waiting: dict[tuple[str, bool], list[dict[str, object]]] = {}
-        """By session, and whether it is history."""
+        """Waiting updates by session, and by whether they are history."""
         self._outputs: dict[tuple[str, str], str] = {}
         self._logs: dict[str, LineLog] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._serial = 0
 
     def add(self, session_id: str, update: Json, *, history: bool = False) -> None:
-        """`history`: of long ago; it is not for the log."""
+        """Add an update. `history`: it belongs to an earlier conversation and is not logged."""
         if (session_id, not history) in self._waiting:
-            self.flush()  # the order between the two is kept
+            self.flush()  # keeps the order between history and new updates
         waiting = self._waiting.setdefault((session_id, history), [])
         join(waiting, update)
         if len(waiting) >= FLUSH_AT:
@@ -61,7 +61,7 @@ class Updates:
             self._flush_soon()
 
     def add_output(self, session_id: str, terminal_id: str, output: str) -> None:
-        """A command's output. If there is more than anybody reads, only its end is sent."""
+        """Add a command's output. If there is more than anybody can read, only its end is sent."""
         output = self._outputs.get((session_id, terminal_id), "") + output
         self._outputs[session_id, terminal_id] = output[-OUTPUT_LIMIT:]
         self._flush_soon()
@@ -71,7 +71,7 @@ class Updates:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER, self.flush)
 
     def flush(self) -> None:
-        """Sends what waits: before something that a person is to see after it, and at a turn's end."""
+        """Send everything that waits. Called before anything that the user should see after it, and at a turn's end."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -93,19 +93,19 @@ class Updates:
             )
 
     def end(self, session_id: str) -> None:
-        """A turn ended: everything of the session is sent, an unfinished line too, and its narration forgotten."""
+        """A turn ended: send everything of the session, including an unfinished line, and forget its narration."""
         self.flush()
         log = self._logs.pop(session_id, None)
         if log is not None:
             self._write(log.rest())
 
     def _send(self, method: str, params: dict[str, object]) -> None:
-        """Every message under a key of its own: none replaces another, all may be dropped."""
+        """Send a message under a key of its own: no message replaces another, and all may be dropped."""
         self._serial += 1
         self._wire.notify(method, params, ("update", self._serial))
 
     def _write(self, lines: list[tuple[int, str]]) -> None:
-        """Neighbouring lines of one level are one message."""
+        """Log the lines. Adjacent lines of one level become one message."""
         block: list[str] = []
         for index, (level, line) in enumerate(lines):
             block.append(line)
@@ -115,10 +115,10 @@ class Updates:
 
 
 def join(updates: list[dict[str, object]], update: Json) -> None:
-    """Adds an update to a list that waits, into an earlier one where that loses nothing."""
+    """Add an update to a waiting list, merged into an earlier one if that loses nothing."""
     kind = update.get("sessionUpdate")
     if not isinstance(kind, str):
-        kind = None  # not even a key
+        kind = None  # may not even be hashable
     if kind in _CHUNKS and updates and (joined := _joined_chunk(updates[-1], update)) is not None:
         updates[-1] = joined
         return
@@ -132,7 +132,7 @@ def join(updates: list[dict[str, object]], update: Json) -> None:
 
 
 def _joined_chunk(last: Json, update: Json) -> dict[str, object] | None:
-    """One chunk with both texts; None where they differ in more than their text (another message, annotations, an image)."""
+    """Return one chunk with both texts, or None if they differ in more than their text (another message, annotations, an image)."""
     if {**last, "content": None} != {**update, "content": None}:
         return None
     first, second = last.get("content"), update.get("content")
@@ -148,14 +148,14 @@ def _joined_chunk(last: Json, update: Json) -> dict[str, object] | None:
 
 
 class LineLog:
-    """One session's narration cut into log lines: chunks are held until their line is complete."""
+    """Cuts one session's narration into log lines. Chunks are held until their line is complete."""
 
     def __init__(self) -> None:
         self._narrator = Narrator()
         self._open: Piece | None = None
 
     def add(self, update: Json) -> list[tuple[int, str]]:
-        """Complete lines, with their LSP message type."""
+        """Return the complete lines, with their LSP message type."""
         lines: list[tuple[int, str]] = []
         for piece in self._narrator.tell(update):
             if piece.kind == "event":
@@ -178,7 +178,7 @@ class LineLog:
         return lines
 
     def rest(self) -> list[tuple[int, str]]:
-        """The unfinished line, which is thereby finished."""
+        """Finish and return the unfinished line."""
         piece, self._open = self._open, None
         return _lines(piece.kind, piece.text) if piece is not None else []
 

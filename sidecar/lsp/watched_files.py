@@ -1,7 +1,7 @@
-"""WatchedFiles: the client's own file watcher, asked for once it is initialized (LSP, "DidChangeWatchedFiles Notification").
+"""WatchedFiles: the client's own file watcher, requested once it is initialized (LSP, "DidChangeWatchedFiles Notification").
 
-Only for clients that take the registration; elsewhere, and where a client refuses it, the workspace has the system's own watcher. What is watched is everything: which
-files an agent changes is not known before, and clients leave out what they never watch.
+Only for clients that accept the registration; for others, and if a client refuses it, the workspace uses the system's watcher. Everything is watched:
+nobody knows in advance which files an agent will change, and clients leave out what they never watch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, Editor
 
 _log = logging.getLogger(__name__)
 _ANSWER_WITHIN = 30.0
-"""Seconds; nobody waits for it."""
+"""Seconds. Nobody waits for the answer."""
 REGISTRATION: dict[str, object] = {
     "registrations": [
         {
@@ -32,7 +32,7 @@ REGISTRATION: dict[str, object] = {
 
 
 class WatchedFiles:
-    """`changed` is told the documents of files that were made, changed or removed."""
+    """Calls `changed` with the URIs of files that were created, changed or removed."""
 
     def __init__(
         self, wire: Wire, tasks: TaskStarter, changed: Callable[[Sequence[DocumentUri]], None]
@@ -41,10 +41,10 @@ class WatchedFiles:
         self._tasks = tasks
         self._changed = changed
         self.registered = False
-        """The client has agreed to tell."""
+        """The client has agreed to report changes."""
 
     def register(self, capabilities: EditorCapabilities) -> None:
-        """The client is initialized: requests may be sent to it."""
+        """Request the watcher. Call this once the client is initialized, because only then it accepts requests."""
         if capabilities.watched_files:
             self._tasks.start_soon(self._register)
 

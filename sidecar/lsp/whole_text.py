@@ -1,6 +1,6 @@
-"""WholeText: a text that is too long for a message box, shown as a document beside it, while its question is open.
+"""WholeText: a text that is too long for a message box, shown as a document beside it while its question is open.
 
-The file lies in the user's state folder, readable by the user alone, and is removed when the question is answered.
+The file is in the user's state folder, readable only by the user, and is removed when the question is answered.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from sidecar.state_folder import make_private, open_private, state_folder
 
 
 class ShowDocument(Protocol):
-    """The editor's `window/showDocument`; False when it did not."""
+    """The editor's `window/showDocument`. Returns False if the document was not shown."""
 
     def __call__(self, client_uri: str, *, take_focus: bool) -> Awaitable[bool]: ...
 
 
 async def shows_nothing(client_uri: str, *, take_focus: bool) -> bool:
-    """For an editor that cannot show documents."""
+    """Use this for an editor that cannot show documents."""
     return False
 
 
 class WholeText:
-    """One text. Made by `whole_text`."""
+    """One text. Created by `whole_text`."""
 
     def __init__(self, text: str, show_document: ShowDocument) -> None:
         self._text = text
@@ -37,7 +37,7 @@ class WholeText:
         self.path: Path | None = None
 
     async def show(self) -> bool:
-        """Opens it in the editor; False when that cannot be done."""
+        """Open the text in the editor. Returns False if that is impossible."""
         try:
             if self.path is None:
                 path = make_private(state_folder("shown")) / f"{secrets.token_hex(8)}.txt"
@@ -51,7 +51,7 @@ class WholeText:
 
 @contextmanager
 def whole_text(text: str, show_document: ShowDocument) -> Generator[WholeText]:
-    """Removes the file, if one was made, when left."""
+    """Provide the text. The file, if one was created, is removed on exit."""
     whole = WholeText(text, show_document)
     try:
         yield whole

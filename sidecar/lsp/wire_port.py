@@ -1,7 +1,7 @@
-"""Wire: the little that this folder's features need of the connection to the editor. The server satisfies it.
+"""Wire: the part of the connection to the editor that this package's features need. The server implements it.
 
-Payloads are plain JSON values (dicts, lists, strings …) both ways, never protocol objects: custom methods have none, and the
-answers of editors are read leniently. What is *not* here: framing, life cycle, typed handlers.
+Payloads are plain JSON values (dicts, lists, strings …) both ways, never protocol objects: custom methods have none, and the answers of editors are
+read leniently. What is *not* here: framing, life cycle, typed handlers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from typing import Protocol
 
 
 class Wire(Protocol):
-    """One connection. Both methods put their message into the outgoing queue before they return and never block."""
+    """One connection. Both methods put their message into the outgoing queue before they return, and never block."""
 
     def request(self, method: str, params: Mapping[str, object] | None = None) -> Awaitable[object]:
-        """The result, when awaited. Raises EditorRefused (an error was answered) or EditorGone (the connection ended).
-
-        Cancelling the await sends `$/cancelRequest` and forgets the answer (LSP, Cancellation Support)."""
+        """Send a request. Awaiting gives the result, or raises EditorRefused (an error was answered) or EditorGone (the connection ended). Cancelling
+        the await sends `$/cancelRequest` and forgets the answer (LSP, Cancellation Support)."""
         ...
 
     def notify(
@@ -25,5 +24,5 @@ class Wire(Protocol):
         params: Mapping[str, object] | None = None,
         coalesce_key: Hashable | None = None,
     ) -> None:
-        """A queued, unsent notification with an equal `coalesce_key` may be replaced by this one."""
+        """Send a notification. If one with an equal `coalesce_key` is queued and unsent, this one may replace it."""
         ...

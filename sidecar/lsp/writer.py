@@ -1,11 +1,11 @@
-"""Writer: messages to the editor through a thread of its own, so that an editor that stops reading blocks nobody.
+"""Writer: sends messages to the editor through a thread of its own, so that an editor that stops reading blocks nobody.
 
-Two kinds of messages. Most must arrive, in order: answers, requests, `window/showMessage`. Some only tell the newest
-state (progress, streamed updates): they carry a `key`, and while one of a key is still unsent the next one takes its
-place, at the end of the queue. When even those pile up huge ones are dropped, then the oldest.
+There are two kinds of messages. Most must arrive, in order: answers, requests, `window/showMessage`. Others only report the newest state (progress,
+streamed updates): they carry a `key`, and a new one replaces an unsent one with the same key, at the end of the queue. When even those pile up, huge
+ones are dropped first, then the oldest.
 
-Memory is bounded: coalescible messages by `SOFT_LIMIT`; with more than `HARD_LIMIT` of the others unsent the editor
-counts as gone (`on_broken`), as it does when the pipe breaks.
+Memory is bounded: coalescible messages by `SOFT_LIMIT`. If more than `HARD_LIMIT` of the others is unsent, the editor counts as gone (`on_broken`),
+as it does when the pipe breaks.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import NamedTuple
 from sidecar.lsp.long_texts import LongText, LongValue
 
 SOFT_LIMIT = 8 * 1024 * 1024
-"""Bytes of unsent coalescible messages, the newest apart; beyond it the oldest of them are dropped."""
+"""Bytes of unsent coalescible messages, not counting the newest. Beyond this, the oldest of them are dropped."""
 
 HARD_LIMIT = 128 * 1024 * 1024
-"""Bytes of unsent messages that must arrive; beyond it the connection is given up. One message may be of any size."""
+"""Bytes of unsent messages that must arrive. Beyond this, the connection is given up. A single message may have any size."""
 
 _BATCH = 256 * 1024
-"""Bytes joined into one write: fewer system calls and wake-ups of the editor in a burst."""
+"""Bytes joined into one write: fewer system calls, and fewer wake-ups of the editor, in a burst."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Unescaped(NamedTuple):
-    """The body of a message with long texts."""
+    """The body of a message with long texts, not yet escaped."""
 
     pieces: Sequence[bytes | LongText | LongValue]
 
     def written(self) -> Iterator[bytes]:
-        """The message, of which each piece is let go with the next one."""
+        """Yield the message. Each piece is released when the next one is requested."""
         body = deque(data for piece in self.pieces for data in _of(piece))
         yield b"Content-Length: %d\r\n\r\n" % sum(map(len, body))
         while body:
@@ -56,7 +56,7 @@ class _Message(NamedTuple):
 
 
 class Writer:
-    """Owns the writing end `fd` (which it never closes). `on_broken` is called at most once, from the writer's thread."""
+    """Owns the writing end `fd` but never closes it. `on_broken` is called at most once, from the writer's thread."""
 
     def __init__(
         self,
@@ -79,18 +79,17 @@ class Writer:
         self._broken = False
         self._done = threading.Event()
         self.dropped = 0
-        """Coalescible messages dropped (not those replaced by a newer one)."""
+        """The number of coalescible messages dropped (not counting those replaced by a newer one)."""
         self._thread = threading.Thread(target=self._run, name="lsp-writer", daemon=True)
         self._thread.start()
 
     @property
     def unsent(self) -> int:
-        """Bytes waiting, without the batch that is being written."""
+        """The number of waiting bytes, without the batch that is being written."""
         return self._firm + self._soft
 
     def send(self, body: bytes | Sequence[bytes | LongText | LongValue], key: Hashable | None = None) -> None:
-        """Queues one message, whose pieces are not joined; never blocks. After a break it does nothing: whoever waits for an answer is told
-        elsewhere."""
+        """Queue one message without joining its pieces. Never blocks. After a break it does nothing: whoever waits for an answer is told elsewhere."""
         if isinstance(body, bytes):
             pieces: Sequence[bytes | _Unescaped] = (b"Content-Length: %d\r\n\r\n%b" % (len(body), body),)
         else:
@@ -117,7 +116,7 @@ class Writer:
             self._soft -= older.size
         self._queue[key] = message
         self._soft += message.size
-        # the newest does not count: one large update must not push out the words before it
+        # the newest does not count: one large update must not push out the messages before it
         if self._soft - message.size <= self._soft_limit:
             return
         if not self.dropped:
@@ -132,19 +131,19 @@ class Writer:
                 break
 
     def close(self) -> None:
-        """No more messages; the thread writes what is queued and ends. See `wait`."""
+        """Accept no more messages. The thread writes what is queued and ends; see `wait`."""
         with self._changed:
             self._closing = True
             self._changed.notify()
 
     def wait(self, seconds: float) -> bool:
-        """After `close`: blocks until everything is written or given up; False: the time ran out."""
+        """After `close`: block until everything is written or given up. Returns False if the time ran out."""
         return self._done.wait(seconds)
 
     def _run(self) -> None:
         try:
             while (batch := self._take()) is not None:
-                while batch:  # what is written is let go: the next message may be long in coming
+                while batch:  # written pieces are released at once: the next message may be long in coming
                     self._write_next(batch)
         except OSError as error:
             self._break(f"writing to the editor failed: {error.strerror}")
@@ -182,7 +181,7 @@ class Writer:
         while rest:
             try:
                 rest = rest[os.write(self._fd, rest) :]
-            except BlockingIOError:  # somebody who shares the description made it non-blocking
+            except BlockingIOError:  # another owner of the open file made it non-blocking
                 select.select([], [self._fd], [])
 
     def _break(self, reason: str) -> None:
