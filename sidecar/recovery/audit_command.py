@@ -20,7 +20,7 @@ Line = Mapping[str, object]
 
 
 def run(arguments: argparse.Namespace, folder: Path | None = None) -> int:
-    """Runs the command and returns its exit code."""
+    """Run the command and return its exit code."""
     folder = audit.default_folder() if folder is None else folder
     try:
         if arguments.path:
@@ -53,9 +53,7 @@ def _chosen(lines: Iterator[dict[str, object]], session: str | None) -> Iterator
 
 
 def _row(line: Line) -> str:
-    """One row: when, session, action, outcome, and the rest as name=value. All of it may come from an agent, so it is
-    escaped.
-    """
+    """Return one row: when, session, action, outcome, and the rest as name=value. All of it may come from an agent, so it is escaped."""
     rest = {name: value for name, value in line.items() if name not in _HEAD and value is not None}
     words = [
         _when(line.get("at")),

@@ -20,7 +20,7 @@ from sidecar.recovery.unified import unified
 
 
 def run(arguments: argparse.Namespace, store: Store | None = None) -> int:
-    """Runs the command and returns its exit code."""
+    """Run the command and return its exit code."""
     with store or Store() as journal:
         try:
             return _Command(arguments, journal).run()
@@ -63,7 +63,7 @@ class _Command:
         return self._show(store.entries(selection._replace(limit=limit)), total)
 
     def _selection(self) -> Selection | str:
-        """The selected writes; or an error message."""
+        """Return the selected writes, or an error message."""
         arguments = self._arguments
         selection = Selection()
         if arguments.session is not None:
@@ -125,7 +125,7 @@ class _Command:
         return 0
 
     def _where(self) -> str:
-        """The places that were asked about, as the end of a sentence."""
+        """Return the requested places, as the end of a sentence."""
         arguments = self._arguments
         if arguments.paths:
             return f" in {', '.join(plain(shown(os.path.realpath(word))) for word in arguments.paths)}"
@@ -185,7 +185,7 @@ def _no_such(word: str) -> str:
 
 
 def one_session(store: Store, name: str) -> tuple[str] | str:
-    """The single session whose id starts with `name`; or an error message."""
+    """Return the single session whose id starts with `name`, or an error message."""
     found = store.sessions_named(name)
     if len(found) == 1:
         return (found[0],)

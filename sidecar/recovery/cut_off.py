@@ -1,10 +1,9 @@
-"""cut_off: turns whose sidecar ended before they did. Finds what their agents changed on the disk until then, and
-journals it as theirs.
+"""cut_off: handles turns whose sidecar ended before they did. It finds what their agents changed on the disk until then, and journals it as theirs.
 
-An agent does not outlive its sidecar. So what changed during the turn (and for a moment after) is the agent's work: it
-is listed, put under review and can be reverted like any other change. Later changes may be the user's. They are listed
-as `unknown`, which only preserves their earlier text. The same goes for changes in a turn in which the agent never
-reported an action. Files are compared with their texts in the journal, or with the last commit.
+An agent does not outlive its sidecar. So whatever changed during the turn (and for a moment after) is the agent's work: it is listed, put under
+review and can be reverted like any other change. Later changes may be the user's. They are listed as `unknown`, which only preserves their earlier
+text, and so are changes in a turn in which the agent never reported an action. Files are compared with their texts in the journal, or with the last
+commit.
 """
 
 from __future__ import annotations
@@ -54,17 +53,15 @@ from sidecar.recovery import files
 log = logging.getLogger(__name__)
 
 BEFORE_SECONDS = 2.0
-"""How much older than the turn a changed file may claim to be, because file systems and clocks are not exact."""
+"""Seconds by which a changed file may seem older than the turn, because file systems and clocks are not exact."""
 AFTER_SECONDS = 10.0
-"""How long after the sidecar's last sign of life a change is still the agent's. The sidecar gives one every five
-seconds.
-"""
+"""Seconds after the sidecar's last sign of life during which a change is still the agent's. The sidecar gives one every five seconds."""
 MAX_CHANGED = 10_000
-"""The most files of one folder that are examined; the others are counted and told."""
+"""The number of files of one folder that are examined; the others are only counted and reported."""
 MAX_BYTES = 256 * 1024 * 1024
-"""The most of these that is read."""
+"""The number of bytes that are read of these files."""
 TOGETHER = 64
-"""Changes in one transaction of the journal."""
+"""The number of changes in one transaction of the journal."""
 MAX_TEXT = 16 * 1024 * 1024
 """The largest file that is examined, in bytes."""
 _NAMED = 5
@@ -82,13 +79,13 @@ class Found(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """What the user is told."""
+    """A message to the user."""
 
     words: str
     under_review: str | None = None
-    """The path of a text that it tells of, and that has something to keep or reject."""
+    """The path of a text file that the message mentions and that has something to keep or reject."""
     turn: tuple[str, int] | None = None
-    """The session and turn of which it tells that its changes are under review."""
+    """The session and turn whose changes the message reports as under review."""
 
 
 class Look(NamedTuple):
@@ -96,11 +93,11 @@ class Look(NamedTuple):
     lost: Sequence[str]
     """Names of files that changed during the turn, but whose text before or now is unknown."""
     unnoted: Sequence[tuple[str, Written]] = ()
-    """By URI: files with the text of the journal's last write, or on top of it. The sidecar may have ended before it noted its hunks."""
+    """By URI: files that contain the journal's last write, perhaps with changes on top. The sidecar may have ended before it stored that write's hunks."""
 
 
 async def at_start(journal: SqliteJournal) -> list[Sentence]:
-    """Settles these turns when a sidecar starts. Returns sentences for the user. Never raises."""
+    """Settle these turns when a sidecar starts. Returns messages for the user. Never raises."""
     told: list[Sentence] = []
     with suppress(JournalFailed):
         entered: set[str] = set()
@@ -138,7 +135,7 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
 
 
 def settle(store: Store) -> list[str]:
-    """Settles these turns for the command line. Raises JournalFailed."""
+    """Settle these turns for the command line. Raises JournalFailed."""
     told: list[str] = []
     entered: set[str] = set()
     for cut in sorted(store.cut_off(), key=_likely_first):
@@ -172,7 +169,7 @@ def settle(store: Store) -> list[str]:
 
 
 def _made_after_all(seen: Look) -> list[str]:
-    """The writes of which nobody knew how they ended: what was found in their files was made on top of them."""
+    """Return the writes whose outcome was unknown and that were made after all: the changes found in their files are on top of them."""
     return [written.entry.id for _, written in seen.unnoted if written.entry.state == "unknown"]
 
 
@@ -182,7 +179,7 @@ def _some_at_a_time(found: Sequence[Found]) -> Iterator[Sequence[Found]]:
 
 
 def _whose(found: Sequence[Found], ids: Sequence[str], *, sure: bool) -> list[str]:
-    """The entries of those that are the agent's for certain, or not."""
+    """Return the entries that are certainly the agent's (`sure`), or those that are not."""
     return [entry_id for one, entry_id in zip(found, ids, strict=True) if one.sure is sure]
 
 
@@ -215,19 +212,18 @@ def _were(paths: Sequence[str], words: str) -> str:
 
 
 def _likely_first(cut: CutOff) -> tuple[bool, bool]:
-    """Sorts turns that share a folder: first those that may have changed files, then those that worked in that folder."""
+    """Sort key for turns that share a folder: first those that may have changed files, then those that worked in that folder."""
     return not cut.acted, cut.start.folder != os.path.realpath(cut.root)
 
 
 def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
-    """Finds the files of one folder that changed since the turn began, except for changes that the journal already has.
-
-    `without`: paths of files whose changes were already assigned to another turn.
+    """Find the files of one folder that changed since the turn began, except for changes that the journal already has. `without`: paths of files
+    whose changes were already assigned to another turn.
     """
     start = cut.start
     if not start.noted:
         return Look((), list(_unnoted(cut, folder_files.names(start.folder) or ())))
-    tree, _ = folder_files.own(start.folder)  # those in it have starts of their own
+    tree, _ = folder_files.own(start.folder)  # nested repositories have starts of their own
     if tree is None:
         return Look((), ())
     head = git_head.head(start.folder, start.head) if start.head else {}
@@ -264,7 +260,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
 
 
 def _within_bounds(cut: CutOff, names: Sequence[str], now: Entries) -> tuple[list[str], list[str]]:
-    """Those that are examined, and of the others those that changed in the turn."""
+    """Return the names that are examined, and, of the others, those that changed in the turn."""
     within: list[str] = []
     beyond: list[str] = []
     left = MAX_BYTES
@@ -279,12 +275,13 @@ def _within_bounds(cut: CutOff, names: Sequence[str], now: Entries) -> tuple[lis
 
 
 def _is_in_turn(cut: CutOff, name: str, stat: Stat | None) -> bool:
-    """Whether a change of it counts as the agent's."""
+    """Whether a change of the file counts as the agent's."""
     return cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS
 
 
 def _unnoted(cut: CutOff, names: Sequence[str]) -> Iterator[str]:
-    """Of a folder that had not been looked at when the sidecar ended: what changed since the turn began, and is not known from elsewhere."""
+    """Yield the files of a folder that was not yet noted when the sidecar ended, if they changed since the turn began and no write in the journal
+    explains it."""
     for name, stat in folder_files.stats(cut.start.folder, names).items() if cut.acted else ():
         at = _changed_at(stat)
         if (
@@ -295,8 +292,8 @@ def _unnoted(cut: CutOff, names: Sequence[str]) -> Iterator[str]:
 
 
 def _is_within(name: str) -> bool:
-    """Whether a name from the journal or the last commit stays in its folder. Any other was never noted by a sidecar, and names a file that the
-    turn had nothing to do with."""
+    """Whether a name from the journal or the last commit stays in its folder. A sidecar never notes any other name, and such a file has nothing to do
+    with the turn."""
     return not os.path.isabs(name) and os.pardir not in name.replace(os.sep, "/").split("/")
 
 
@@ -314,7 +311,8 @@ def _changed_at(stat: Stat) -> float:
 def _before(
     cut: CutOff, name: str, then: set[str], committed: bytes | None, now: FileState | Refusal | None
 ) -> FileState | Refusal | None:
-    """What was there before what the journal does not have; None: nothing. A mode that is not known is the file's now."""
+    """Return the file's state before the changes that the journal does not have. None: there was no file. An unknown mode is replaced by the file's
+    current one."""
     start, path = cut.start, os.path.join(cut.start.folder, name)
     written = cut.written.get(path)
     mode = now.mode if isinstance(now, FileState) and not now.is_link else 0o644
@@ -337,7 +335,7 @@ def _before(
 
 
 def _last_written(written: Written, now: FileState | Refusal | None, mode: int) -> FileState | Refusal | None:
-    """What the last write left that the journal has. Whether it, and those before it, have reached the file, the file says."""
+    """Return the state that the journal's last write left. The file itself shows whether that write, and those before it, have reached the disk."""
     if written.states is not None:
         before, after = written.states
         return before if written.unsaved and now == before else after
@@ -347,7 +345,7 @@ def _last_written(written: Written, now: FileState | Refusal | None, mode: int) 
 
 
 def _removed(cut: CutOff, name: str) -> FileState | None:
-    """What the turn's last write that the journal has of it took away: a file that is there now was made in its place."""
+    """Return what the journal's last write in the turn removed at this path, or None. A file that is there now was created in its place."""
     written = cut.written.get(os.path.join(cut.start.folder, name))
     return (
         None
@@ -357,8 +355,8 @@ def _removed(cut: CutOff, name: str) -> FileState | None:
 
 
 def _with_save(before: FileState | None, save: SavedOver, path: str) -> FileState | None:
-    """What the user saved on top of changes that were being counted when the sidecar ended is theirs: as if it had been there before what the journal
-    does not have of these."""
+    """Return `before` with the user's save merged in. The user saved on top of changes that were still being attributed when the sidecar ended. The
+    save is the user's, so it counts as if it had come before the changes that the journal does not have."""
     text = text_of(before)
     merged = None if text is None else merge(save.over, normal(text), save.text)
     if before is None or text is None or not isinstance(merged, Merged):
@@ -372,7 +370,7 @@ def _encoded(text: str, encoding: str, bom: bytes, mode: int) -> FileState | Ref
 
 
 def _mode_then(start: FolderStart, name: str) -> int | None:
-    """The file's permission bits when the turn began; None: they are not known."""
+    """Return the file's permission bits when the turn began, or None if they are unknown."""
     commonest = None
     for mode, names in (start.modes or {}).items():
         if name in names:
@@ -404,7 +402,7 @@ def _compared(
 ) -> Iterator[Found]:
     path = os.path.join(cut.start.folder, name)
     sure = _is_in_turn(cut, name, stat)
-    if before == after or (before is None and not sure):  # of a new file, there is no earlier text to lose
+    if before == after or (before is None and not sure):  # a new file has no earlier text to lose
         return
     was, says = _decoded(before), _decoded(after)
     like = says or was or Decoded("", "utf-8", b"")
@@ -451,7 +449,7 @@ def _said(text: AnyText | None) -> str | None:
 
 
 def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
-    """The folders above a file that were not there when the turn began."""
+    """Return the folders above a file that did not exist when the turn began."""
     if start.folders is None:
         return ()
     were = {start.folder, *(os.path.join(start.folder, name) for name in start.folders)}
@@ -459,15 +457,16 @@ def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
 
 
 def _in_folders(entry: Entry, made: Collection[str]) -> Entry:
-    """A file that was made goes with the folders, too, that were made for others before (`made`), if it is the last in them."""
+    """Add to the entry of a created file the folders that were created for other files earlier (`made`). They are removed together with the file if
+    it is the last one in them."""
     created = entry.before is None and (entry.states is None or entry.states[0] is None)
     above = set(disk.folders_above(entry.path)).intersection(made) if created else ()
     return replace(entry, made=(*dict.fromkeys([*entry.made, *above]),))
 
 
 def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
-    """When the file last changed. For a file that is gone: when something was last created or removed in its folder, or in the nearest one above that
-    is there."""
+    """Return when the file last changed. For a file that is gone, this is when something was last created or removed in its folder, or in the nearest
+    folder above that exists."""
     if stat is not None:
         return _changed_at(stat)
     for folder in disk.folders_above(os.path.join(cut.start.folder, name)):
@@ -479,8 +478,8 @@ def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
 def _under_review(
     found: Found, entry_id: str, kept: tuple[str, bytes] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
-    """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this change, or a change of the whole file.
-    None: it is not the agent's for certain."""
+    """Return what to store for the review, as `save_ledger` takes it: the file's hunks with this change, or a change of the whole file. None: the
+    change is not certainly the agent's."""
     entry = found.entry
     created = entry.before is None and (entry.states is None or entry.states[0] is None)
     author = Author(entry.session, entry.turn, entry_id, None, created, entry.agent)
@@ -517,8 +516,8 @@ def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str
 def _as_told(
     known: tuple[str, list[Hunk]] | None, writes: Sequence[Told], text: str
 ) -> tuple[str, list[Hunk]] | None:
-    """What is under review in `text` (raw). `known`: what the journal keeps, which may be in another text, or lack the newest write that led to this
-    one: the editor had told of its text before the write was noted."""
+    """Return the review of `text` (raw). `known`: the review in the journal. That may belong to another text, or lack the newest write that led to
+    this text, because the editor reported the text before the write was noted."""
     last = led_to(writes, text)
     if known is not None and normal(known[0]) == normal(text):
         noted = {version.author.write for hunk in known[1] for version in hunk.versions}
@@ -530,26 +529,26 @@ def _as_told(
 
 
 def _is_ahead(known: tuple[str, list[Hunk]] | None, before: str, after: str) -> bool:
-    """Whether what the journal keeps of a review is in the text `after` a change that it does not know: the editor had told of that text first, and what
-    led there counted as the user's."""
+    """Whether the stored review already belongs to the text `after` a change that it does not contain. This happens if the editor reported that text
+    first, so that the change counted as the user's."""
     return known is not None and normal(known[0]) == normal(after) != normal(before)
 
 
 def _after_the_last(writes: Sequence[Told]) -> tuple[str, list[Hunk]] | None:
-    """The review as it was after the last of these writes; None: nothing is told of it."""
+    """Return the review after the last of these writes, or None if nothing is known about it."""
     text = writes[-1].after if writes else None
     hunks = None if text is None else retold(writes, text)
     return None if text is None or hunks is None else (text, hunks)
 
 
 def _is_row(name: str) -> bool:
-    """Whether the journal keeps a change of a file as a whole under this name."""
+    """Whether the journal keeps a change of a whole file under this name."""
     return name.startswith(KEPT)
 
 
 def _writes_in(rows: Iterable[tuple[str, bytes] | None]) -> set[str]:
-    """The newest writes of these changes, which may be one with what the same turns had done before; of a file that was moved, that it is gone from its
-    old name, too."""
+    """Return the newest writes of these changes, each of which may include earlier writes of the same turns. For a moved file, the write that removed
+    it from its old name is included."""
     found = (from_kept(*row) for row in rows if row is not None)
     return {write for row in found if row is not None for write in (row.author.write, row.removal)}
 
@@ -557,8 +556,8 @@ def _writes_in(rows: Iterable[tuple[str, bytes] | None]) -> set[str]:
 def _missed(
     written: Written, kept: tuple[str, bytes] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
-    """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this write, or a change of the whole file.
-    None if they are noted already."""
+    """Return what to store for the review, as `save_ledger` takes it: the file's hunks with this write, or a change of the whole file. None if the
+    write is already noted."""
     entry, known = written.entry, _hunks(kept)
     uri = from_path(entry.path)
     if written.states is None and written.after is None:
@@ -579,9 +578,9 @@ def _missed(
 def _on_top(
     path: str, write: Told, known: tuple[str, list[Hunk]] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
-    """What the journal is to keep, with this write on top of what it keeps and of the file's writes before it."""
+    """Return what to store: this write on top of the stored review and of the file's earlier writes."""
     before, author, after = write.before, write.author, write.after or ""
-    if before is None:  # where an agent had removed the file, this is one change of what was there
+    if before is None:  # if an agent had removed the file, this is one change of the earlier content
         removed = writes[-1] if writes and writes[-1].became == "open" else None
         before = removed.before if removed is not None and removed.after is None else None
         before = known[0] if before is None and known is not None else before

@@ -12,14 +12,12 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots
 
 AT_MOST = 256 * 1024 * 1024
-"""The largest file that is read, in bytes: far above what agents may write."""
+"""The largest file that is read, in bytes: far more than agents may write."""
 
 
 @contextmanager
 def at(root: str, path: str, access: Access) -> Generator[Resolved | Missing | Refusal]:
-    """Opens the file at the canonical `path`: beneath the session's folder `root`, or beneath its own folder if `root`
-    does not contain it.
-    """
+    """Open the file at the canonical `path`: beneath the session's folder `root`, or beneath its own folder if `root` does not contain it."""
     if not os.path.isabs(path):
         yield Refusal(Kind.BAD_PATH, f"it is not a file on this disk: {path}")
         return
@@ -41,7 +39,7 @@ def at(root: str, path: str, access: Access) -> Generator[Resolved | Missing | R
 
 
 def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
-    """The file's exact bytes and their decoded text, or a refusal."""
+    """Return the file's exact bytes and their decoded text, or a refusal."""
     data = file.read_bytes(AT_MOST)
     if isinstance(data, Refusal):
         return data
@@ -50,7 +48,7 @@ def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
 
 
 def folder_of(root: str, path: str) -> str:
-    """The folder beneath which the file at the canonical `path` is opened: the session's (`root`), or its own."""
+    """Return the folder beneath which the file at the canonical `path` is opened: the session's (`root`), or its own."""
     return root if is_below(path, root) else os.path.dirname(path)
 
 
@@ -61,7 +59,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def shown(path: str, folder: str | None = None) -> str:
-    """The path in the form that a person in `folder` would write."""
+    """Return the path as a user in `folder` would write it."""
     if folder is not None and is_below(path, folder):
         return path[len(folder.rstrip(os.sep)) + 1 :]
     home = os.path.expanduser("~")

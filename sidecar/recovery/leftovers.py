@@ -16,11 +16,11 @@ from sidecar.journal.selecting import Selection
 log = logging.getLogger(__name__)
 
 WRITES = 500
-"""How many of the last writes are used to find those folders."""
+"""The number of recent writes that are used to find those folders."""
 
 
 async def sweep_at_start(journal: SqliteJournal) -> None:
-    """Removes the temporaries. Never raises. A folder on a dead network mount blocks only a thread."""
+    """Remove the temporaries. Never raises. A folder on a dead network mount blocks only a thread."""
     try:
         entries = await journal.entries(Selection(limit=WRITES))
     except JournalFailed:  # reported elsewhere

@@ -1,6 +1,6 @@
 """Live: a running sidecar that has the files open. A revert then goes through its editor, as one undo step.
 
-This is a port, implemented by whoever connects to running sidecars. Without it, files are changed on the disk.
+This is a port; the code that connects to running sidecars implements it. Without it, files are changed on the disk.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sidecar.journal.entry import Recorded, Texts
 
 
 class Live(Protocol):
-    """Running sidecars, as the revert command uses them."""
+    """The running sidecars, as the revert command uses them."""
 
     def has_open(self, path: str) -> bool:
         """Whether an editor with a running sidecar has the file at this canonical path open."""
@@ -21,14 +21,14 @@ class Live(Protocol):
     def revert(
         self, path: str, writes: Sequence[Recorded], texts: Sequence[Texts], session: str
     ) -> str | None:
-        """Reverts the writes (newest first, all of this one file; `texts`: what of each is to be taken back) in the editor. Returns None on
+        """Revert the writes (newest first, all of this one file) in the editor. `texts`: the part of each write to take back. Returns None on
         success.
 
-        The running sidecar journals it as `session`, with `takes_back`. On failure returns why, as a clause for the
-        user; nothing was changed.
+        The running sidecar journals the revert as `session`, with `takes_back`. On failure, this returns why, as a clause for the user; then nothing
+        was changed.
         """
         ...
 
     def look(self, path: str) -> None:
-        """The file at this path, which was open when that was asked, was reverted on the disk: its document is brought up to it."""
+        """Bring the document at this path up to date: its file, which an editor had open (`has_open`), was reverted on the disk."""
         ...

@@ -1,6 +1,4 @@
-"""The options of `acp-sidecar changes`, `revert`, `sessions` and `audit`. Kept separate so that other commands start
-without loading these.
-"""
+"""The options of `acp-sidecar changes`, `revert`, `sessions` and `audit`. A separate module, so that other commands start without loading these."""
 
 from __future__ import annotations
 

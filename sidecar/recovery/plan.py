@@ -1,8 +1,8 @@
 """plan: reverts writes of one file, as texts. Pure.
 
-Only writes that are still in the file count. They are reverted one after another, newest first: merge(base = text after the write, ours = text now,
-theirs = text before it). Later work stays. If it overlaps, a write is reverted as one with the one before it that it follows, and so on; if that overlaps,
-too, nothing is reverted. Files that a write created or removed are reverted only if nobody has worked in them since.
+Only writes that are still in the file count. They are reverted one after another, newest first: merge(base = text after the write, ours = current
+text, theirs = text before it). Later work stays. If later work overlaps a write, the write is combined with the one that it follows, and so on; if
+that overlaps too, nothing is reverted. Files that a write created or removed are reverted only if nobody has worked in them since.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sidecar.journal.entry import Texts
 
 @dataclass(frozen=True, slots=True)
 class Becomes:
-    """The file's text after the revert; None: remove the file."""
+    """The file's text after the revert. None: remove the file."""
 
     text: str | None
 
@@ -31,14 +31,14 @@ class Already:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Later work overlaps. `start_line` of each place counts in the file's current text."""
+    """Later work overlaps. The `start_line` of each place counts in the file's current text."""
 
     places: tuple[ConflictHunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """The writes cannot be reverted automatically; `why` says the reason in words."""
+    """The writes cannot be reverted automatically. `why` is the reason, as a message."""
 
     why: str
 
@@ -47,11 +47,11 @@ Plan = Becomes | Already | Clash | Stands
 
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
-    """Plans the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
+    """Plan the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
     whole = joined(still_in(now, writes))
     if len(whole) == 1 and now is not None and now == whole[0][1]:
         before = whole[0][0]
-        return Becomes(before) if now != before else Already()  # exact, line ends included
+        return Becomes(before) if now != before else Already()  # exact, including line ends
     text = _Text(now)
     stopped = take_out(writes, text.says, text.without)
     if stopped is not None:
@@ -61,24 +61,24 @@ def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
 
 
 class _Text:
-    """A file's text while writes are being reverted in it."""
+    """The text of a file in which writes are being reverted."""
 
     def __init__(self, raw: str | None) -> None:
         self.now = None if raw is None else Normal(raw)
         self._first = self.now
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
-        """From the first text to the current one, in the compared form. Used only to find line numbers."""
+        """The changes from the first text to the current one, in the compared form. Used only to find line numbers."""
 
     def says(self) -> str | None:
         return None if self.now is None else self.now.raw
 
     def without(self, write: Write) -> Clash | Stands | None:
-        """Reverts one write, or several as one. Returns None on success, otherwise why not."""
+        """Revert one write, or several combined. Returns None on success, otherwise why not."""
         now = None if self.now is None else self.now.text
         before, after = (None if text is None else normal(text) for text in write)
         if now == before:
             return None
-        if before is None:  # it created the file
+        if before is None:  # the write created the file
             if now != after:
                 return Stands(
                     "the agent created it and it was edited since; remove it yourself if you do not need it"
@@ -103,7 +103,7 @@ class _Text:
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
 
     def _in_first(self, hunk: ConflictHunk) -> ConflictHunk:
-        """The hunk with its line number in the file as the user sees it."""
+        """Return the hunk with its line number in the file as the user sees it."""
         if self.now is None or self._first is None or self._changes.is_empty:
             return hunk
         offset = sum(len(line) + 1 for line in self.now.text.split("\n")[: hunk.start_line])

@@ -1,7 +1,7 @@
 """present: shows changes and reverts on a terminal, for people.
 
-Everything from agents and file names is escaped. Colours are used only on a terminal and not with NO_COLOR (rich
-respects both). Symbols that the terminal's encoding lacks are replaced by ASCII.
+Everything from agents and file names is escaped. Colours are used only on a terminal and without NO_COLOR (rich respects both). Symbols that the
+terminal's encoding lacks are replaced by ASCII.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sidecar.recovery.unified import unified
 
 PLACES_AT_MOST = 10
 LINES_AT_MOST = 6
-"""The most lines shown of each text in a conflict."""
+"""The number of lines shown of each text in a conflict."""
 NARROW = 76
-"""Below this many columns, a file gets its own line."""
+"""If the terminal has fewer columns, a file gets its own line."""
 PROGRESS_FROM = 20
-"""Files."""
+"""The number of files from which the progress is shown."""
 PIPE_WIDTH = 10_000
-"""Columns when stdout is not a terminal: nothing is wrapped for a program."""
+"""The number of columns if stdout is not a terminal: nothing is wrapped for a program."""
 
 _STATES: dict[State, tuple[str, str]] = {
     "intent": ("under way", "yellow"),
@@ -44,14 +44,14 @@ _STATES: dict[State, tuple[str, str]] = {
 
 
 class Screen:
-    """Writes to stdout, as far as its encoding allows."""
+    """Writes to stdout, using only characters that its encoding has."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
         self._unicode = self.console.encoding.lower().startswith("utf")
 
     def changes(self, writes: Sequence[Recorded], folder: str, running: Sequence[str], now: float) -> None:
-        """A table of changes, newest first. `running`: processes that are still running; `folder`: the current folder."""
+        """Show a table of changes, newest first. `running`: processes that are still running; `folder`: the current folder."""
         if self.console.width < NARROW:
             for write in writes:
                 *cells, file = self._cells(write, folder, running, now)
@@ -68,7 +68,7 @@ class Screen:
         self.console.print(table)
 
     def _cells(self, write: Recorded, folder: str, running: Sequence[str], now: float) -> list[Text]:
-        """The cells of a row: id, when, agent, turn, lines, state, file."""
+        """Return the cells of a row: id, when, agent, turn, lines, state, file."""
         words, style = _STATES[write.state]
         if write.state == "intent" and write.owner not in running:
             words = "interrupted"
@@ -92,7 +92,7 @@ class Screen:
         self._print(Text())
 
     def reverted(self, result: Reverted, folder: str, *, dry_run: bool) -> None:
-        """Shows the result for one file."""
+        """Show the result for one file."""
         sign = self._sign(result.outcome)
         name = plain(shown(result.path, folder), 400)
         self._print(Text.assemble(sign, " ", (name, "bold"), "  ", _words(result, dry_run=dry_run)))
@@ -103,7 +103,7 @@ class Screen:
 
     @contextmanager
     def progress(self, count: int) -> Generator[Callable[[int], None]]:
-        """Shows on a terminal how many of so many files are done, where they are many. Call what it returns with their number."""
+        """Show the progress on a terminal if there are many files. Call the yielded function with the number of files that are done."""
         if not self.console.is_terminal or count < PROGRESS_FROM:
             yield lambda done: None
             return
@@ -153,12 +153,12 @@ class Screen:
 
 
 def turn_name(write: Recorded) -> str:
-    """The argument of `revert --turn`, with the start of the session's id."""
+    """Return the argument for `revert --turn`, with the start of the session's id."""
     return f"{plain(write.session[:8])}:{write.turn}" if write.session else ""
 
 
 def when(created: float, now: float) -> str:
-    """A time as people say it. Both times are in seconds since the epoch."""
+    """Return a time as people say it. Both times are in seconds since the epoch."""
     then, today = datetime.fromtimestamp(created), datetime.fromtimestamp(now)
     seconds = max(now - created, 0)
     days = (today.date() - then.date()).days

@@ -1,10 +1,11 @@
-"""revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
+"""revert: reverts writes, file by file, through a running sidecar that has the file open, otherwise on the disk.
 
-What is taken back stays so, whatever is taken back after it: a write that had removed another's work does not bring that work back.
-For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, by whomever, as many of them,
-newest first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
-can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, their saves side
-by side, and one wait for each folder. Only then is the journal told that they were.
+What was taken back stays so, whatever is taken back after it: if a write had removed another's work, and that work was taken back, reverting the
+write does not restore it. For each file, all writes are reverted or none. But where a file was removed, or its mode changed, between changes of its
+text, by anybody, as many of them as possible are reverted, newest first.
+
+A revert on the disk is journalled like any write (agent "revert"), so it can itself be reverted. Files on the disk are reverted in groups: one
+transaction of the journal, parallel saves, and one wait for each folder. Only then does the journal record that they were reverted.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
 AGENT = "revert"
 """The agent in journal entries of reverts."""
 TRIES = 3
-"""How often a file that changes while it is examined is examined again."""
+"""The number of times that a file which changes while it is examined is examined."""
 TOGETHER = 64
-"""Files in one transaction of the journal, which are open at the same time."""
+"""The number of files in one transaction of the journal, which are open at the same time."""
 AT_ONCE = 16
-"""Saves that wait for the disk at the same time."""
+"""The number of saves that wait for the disk at the same time."""
 T = TypeVar("T")
 
 
@@ -53,9 +54,9 @@ class Outcome(Enum):
     ALREADY = auto()
     """Nothing to do: the file already has that text."""
     CONFLICT = auto()
-    """Later work overlaps, at `places`; nothing was changed."""
+    """Later work overlaps, at `places`. Nothing was changed."""
     STANDS = auto()
-    """Not reverted, for the reason in `why`; nothing was changed."""
+    """Not reverted, for the reason in `why`. Nothing was changed."""
 
     @property
     def is_failure(self) -> bool:
@@ -77,7 +78,7 @@ class Reverted:
 
 
 def new_session() -> str:
-    """A session id for one run of the command, so that the run can be reverted as a whole."""
+    """Return a session id for one run of the command, so that the run can be reverted as a whole."""
     return f"r-{secrets.token_hex(3)}"
 
 
@@ -90,9 +91,9 @@ def revert(
     live: Live | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Generator[Reverted]:
-    """Reverts `writes` file by file. Yields each result as soon as it is known.
+    """Revert `writes` file by file. Yields each result as soon as it is known.
 
-    `stopped`: asked now and then; when it returns True, no further file is begun."""
+    `stopped`: called now and then; when it returns True, no further file is begun."""
     by_path: dict[str, list[Recorded]] = {}
     for write in sorted(writes, key=lambda write: write.id, reverse=True):
         by_path.setdefault(write.path, []).append(write)
@@ -112,7 +113,7 @@ def revert(
 
 
 def _together(paths: Iterable[str]) -> Generator[list[str]]:
-    """In their order. What a folder was made of, and what is in it, are not done at the same time."""
+    """Yield the paths in groups, in their order. A path is never in the same group as a path beneath it."""
     these: list[str] = []
     folders: set[str] = set()
     for path in paths:
@@ -127,7 +128,8 @@ def _together(paths: Iterable[str]) -> Generator[list[str]]:
 
 
 def _side_by_side(store: Store, threads: ThreadPoolExecutor, jobs: Sequence[_Job]) -> dict[_Job, Reverted]:
-    """Each job goes on until it has something to be done to its file; what all of them have is journalled together, and done at once."""
+    """Run the jobs in step. Each job runs until it has a change to make to its file; the changes of all jobs are then journalled together and made in
+    parallel."""
     done: dict[_Job, Reverted] = {}
     running = {job: job.on_disk() for job in jobs}
     sent: dict[_Job, Refusal | JournalFailed | None] = dict.fromkeys(jobs)
@@ -174,11 +176,11 @@ class _ToDo:
     entry: Entry
     takes_back: Sequence[str]
     do: Callable[[Sync], Refusal | None]
-    """Any thread. Returns None on success."""
+    """Makes the change. Runs in any thread. Returns None on success."""
 
 
 _Steps: TypeAlias = "Generator[_ToDo, Refusal | JournalFailed | None, T]"
-"""What is to be done, one after another; each is answered with how it went."""
+"""Yields the changes to make, one after another; each is answered with how it went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ class _Step:
 
 
 class _Whole(NamedTuple):
-    """A write of the file as a whole, with what it found and left."""
+    """A write of the whole file, with the states that it found and left."""
 
     write: Recorded
     before: FileState | None
@@ -212,7 +214,7 @@ class _Job:
         dry_run: bool,
         live: Live | None,
     ) -> None:
-        """`live`: who has the file open."""
+        """`live`: the running sidecar that has the file open."""
         self._store = store
         self._live = live
         self._path = path
@@ -227,8 +229,8 @@ class _Job:
         return self._path
 
     def is_whole(self) -> bool:
-        """Whether the disk is to say some of what is to be put back: no editor has modes, links or removed files. One that has the file open is brought
-        up to it."""
+        """Whether some of the changes concern what only the disk has: no editor has modes, links or removed files. The document of an open file is
+        then brought up to date afterwards."""
         return any(self._store.states(write.id) is not None for write in self._writes)
 
     def through(self, live: Live) -> Reverted:
@@ -244,8 +246,8 @@ class _Job:
         )
 
     def on_disk(self) -> _Steps[Reverted]:
-        """Newest first: what was done to the text, and what a text does not say all of (modes, links, bytes, removals), as they follow one
-        another."""
+        """Revert on the disk, newest first: changes of the text, and changes that a text does not cover (modes, links, bytes, removals), in the order
+        in which they were made."""
         every, done, out = self._writes, list[Reverted](), list[str]()
         for whole, some in self._apart():
             self._writes = some
@@ -259,7 +261,7 @@ class _Job:
                 out += [write.id for write in some]
         self._writes = every
         if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
-            self._prune()  # whoever removed the file may have left its folders, or was ended before
+            self._prune()  # whoever removed the file may have left its folders
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
         if any(map(_is_done, done)) and not self._dry_run:
@@ -267,7 +269,8 @@ class _Job:
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 
     def _these(self, whole: bool, *, on_disk: bool) -> _Steps[Reverted]:
-        """An editor that has the file open may have something of its text that was never saved. `on_disk`: something of the file was taken back there before."""
+        """Revert one group of writes. If the file is already reverted but an editor has it open, revert it there too: the editor may have some of it
+        unsaved. `on_disk`: part of the file was already taken back on the disk."""
         done = yield from (self._whole() if whole else self._text())
         if whole or self._live is None or self._dry_run or done.outcome is not Outcome.ALREADY:
             return done
@@ -276,8 +279,8 @@ class _Job:
         return self.through(self._live)
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
-        """The writes that are taken back together, and whether as a whole. What was written before somebody else removed the file, and it was made
-        anew, is another file's: that removal comes back in between."""
+        """Yield the groups of writes that are taken back together, and whether they are changes of the whole file. Writes from before the file was
+        removed by somebody else and created again belong to another file: between the groups, that removal is in force again."""
         removals = [one.id for one in self._every if one.has_removed]
         some: list[Recorded] = []
         was_whole = False
@@ -312,7 +315,7 @@ class _Job:
         return self._store.entries(Selection(paths=(self._path,)))
 
     def _texts(self) -> list[Texts]:
-        """What of each write is to be taken back: all that it changed, but for what is taken back already."""
+        """Return what to take back of each write: everything that it changed, except what is already taken back."""
         return [
             Texts(
                 *without_gone(
@@ -323,7 +326,8 @@ class _Job:
         ]
 
     def _gone(self, write: Recorded) -> list[Recorded]:
-        """The writes before it that were taken back after it was made, newest first. Whoever takes back a revert wants them back."""
+        """Return the earlier writes that were taken back after this one was made, newest first. None of them for a revert: taking back a revert is
+        meant to restore them."""
         return [] if write.agent in TAKES_BACK else self._store.gone(write)
 
     def _whole(self) -> _Steps[Reverted]:
@@ -336,8 +340,8 @@ class _Job:
         return self._done(done)
 
     def _comes_back(self) -> None:
-        """What others had written before, and these writes had taken out, is in the file again, and under review; so is that others had removed the
-        file before: a sidecar finds that in the journal where the review of a file that is gone has no hunks."""
+        """Put under review again what others had written and these writes had removed, because it is in the file again. If others had removed the
+        file before, that is under review again too: a sidecar recognises it by a stored review without hunks of a file that is gone."""
         open_ones = [
             one
             for one in self._every
@@ -359,8 +363,8 @@ class _Job:
         return None if isinstance(found, Refusal) else found
 
     def _runs(self) -> list[list[_Whole]]:
-        """Those that follow one another exactly are taken back in one step, as they are one row of the review: whatever ends that leaves none of
-        them, or all."""
+        """Group writes that follow one another exactly. They are taken back in one step, as they are one row of the review: an interruption leaves
+        all of them, or none."""
         runs: list[list[_Whole]] = []
         for write in self._writes:
             states = self._store.states(write.id)
@@ -376,7 +380,7 @@ class _Job:
         now = disk.found(root, self._path, at_most=files.AT_MOST)
         if isinstance(now, Refusal):
             return self._done(Outcome.STANDS, now.message)
-        first = next((one for one in run if now != one.before), run[-1])  # those on top of it are out already
+        first = next((one for one in run if now != one.before), run[-1])  # newer ones are already taken back
         write, before, after = first.write, run[-1].before, first.after
         if before is not None and first.before is not None and now is None and after is None:
             removed = self._less_taken_back_since(write, first.before)
@@ -418,18 +422,19 @@ class _Job:
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
 
     def _is_removed_since(self, removal: Recorded) -> bool:
-        """Whether somebody else has removed the file after that, so that it is for whoever takes that back to bring it back."""
+        """Whether somebody else has removed the file later. If so, only taking back that removal restores the file."""
         later = (one for one in self._every if one.id > removal.id and one.id not in self._ids)
         return any(one.has_removed and one.agent not in TAKES_BACK for one in later)
 
     def _is_back(self, removal: Recorded) -> bool:
-        """Whether the file was there again when it was next written, whoever had brought it back: then that removal is not in force any more."""
+        """Whether the file existed again when it was next written, whoever had restored it. If so, this removal is no longer in force."""
         later = (one for one in reversed(self._every) if one.id > removal.id and one.state != "failed")
         newer = next(later, None)
         return newer is not None and newer.existed
 
     def _is_removed_with_others_work(self) -> bool:
-        """Whether others have changed the file since, and it was removed then: what these writes made comes back with that."""
+        """Whether others have changed the file since, and it was removed after that. If so, taking back that removal would restore the content of
+        these writes."""
         later = [one for one in self._every if one.id > self._writes[0].id and one.id not in self._ids]
         standing = [
             one for one in later if one.agent not in TAKES_BACK and one.state in ("done", "unknown", "kept")
@@ -438,13 +443,13 @@ class _Job:
         return any(one.existed and one.exists and one.id < max(removals, default="") for one in standing)
 
     def _is_emptied(self, texts: Sequence[Texts], now: Decoded | None) -> bool:
-        """Whether nothing is left of a file that was made, because a rejection was ended before it removed it."""
+        """Whether a file that these writes created is empty now, because a rejection was interrupted before it removed the file."""
         made = texts[-1].before is None and now is not None and not now.text
         return made and self._is_as_made(self._writes[0], texts[0].after, "")
 
     def _is_as_made(self, write: Recorded, made: str | None, now: str | None) -> bool:
-        """Whether a file that says `now` is as this write `made` it, less what has been taken back in it since: of others' work that was moved here
-        with it, or of its own, by a rejection that was ended before it removed the file."""
+        """Whether a file with the text `now` is as this write `made` it, except for what was taken back in it since: others' work that was moved here
+        with it, or its own, by a rejection that was interrupted before it removed the file."""
         text = now
         for later in self._store.entries(Selection(paths=(self._path,))):  # newest first
             if later.id <= write.id:
@@ -458,13 +463,13 @@ class _Job:
         return text is not None and text == made
 
     def _without_gone(self, write: Recorded, state: FileState | None) -> FileState | None:
-        """What the write found, less what had been done there before and is taken back by now. None: nothing would be there without that."""
+        """Return the state that the write found, without earlier writes that are taken back by now. None: without them, there would be no file."""
         gone = [(self._store.texts(one.id), self._store.states(one.id)) for one in self._gone(write)]
         return less_gone(state, gone, self._path)
 
     def _less_taken_back_since(self, removal: Recorded, removed: FileState) -> FileState:
-        """What a file said that was removed, less what has been taken back in it since, in a document that an editor still had of it, or under the name
-        to which it was moved: that does not come back with the file."""
+        """Return the state of a removed file without what was taken back in it since, in a document that an editor still had of it, or under the name
+        to which it was moved. That must not come back with the file."""
         was = text_of(removed)
         for since in (removal, *self._store.moved_to(removal.id)):
             text = was
@@ -512,7 +517,7 @@ class _Job:
                 return _Step(found, data, now, after, outcome)
 
     def _do(self, step: _Step) -> _Steps[Refusal | None]:
-        """Journals the revert, then changes the disk. Returns None on success."""
+        """Journal the revert, then change the disk. Returns None on success."""
         oldest = self._writes[-1]
         encoding, bom = (
             (oldest.encoding, oldest.bom) if step.now is None else (step.now.encoding, step.now.bom)
@@ -543,13 +548,13 @@ class _Job:
         return _raised((yield _ToDo(entry, writes, put)))
 
     def _to_be_made(self, now: object | None, then: object | None) -> tuple[str, ...]:
-        """The folders that are made with the file; None: there is no file."""
+        """Return the folders that are created with the file. A None argument means that there is no file."""
         return () if now is not None or then is None else tuple(disk.missing_folders(self._path))
 
     def _with_folders(
         self, then: object | None, put: Callable[[Sync], Refusal | None], sync: Sync
     ) -> Refusal | None:
-        """What `put` does; if that leaves no file (`then`: None), the folders go, too, that were made for it."""
+        """Call `put`. If it leaves no file (`then` is None), the folders that were created for the file are removed too."""
         refusal = put(sync)
         if refusal is None and then is None:
             self._prune()
@@ -574,12 +579,12 @@ def _is_done(one: Reverted) -> bool:
 
 
 def _is_another_file(older: Recorded, newer: Recorded, removals: Sequence[str]) -> bool:
-    """Whether the file of one write was removed before the other, by one of those (the journal's ids) or by somebody who is not in the journal."""
+    """Whether the older write's file was removed before the newer write, by one of `removals` (the journal's ids) or by somebody who is not in the journal."""
     return any(older.id < one < newer.id for one in removals) or (not newer.existed and older.exists)
 
 
 def _altogether(done: Sequence[Reverted]) -> Reverted:
-    """What several steps with one file come to; the last one alone may have failed."""
+    """Combine the results of several steps with one file. Only the last step may have failed."""
     changed = [one for one in done if one.outcome is not Outcome.ALREADY]
     if len(changed) < 2 or changed[-1].outcome.is_failure:
         return changed[-1] if changed else done[-1]

@@ -21,11 +21,11 @@ from sidecar.recovery.revert import Outcome, new_session, revert
 from sidecar.recovery.settle import settle
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | None = None) -> int:
-    """Runs the command and returns its exit code: 1 if something could not be reverted, 130 if it was stopped."""
+    """Run the command and return its exit code: 1 if something could not be reverted, 130 if it was stopped."""
     if sum(map(bool, (arguments.ids, arguments.turn, arguments.session))) != 1:
         return fail(
             "revert", "give either IDs, or --turn SESSION:N, or --session S (see `acp-sidecar changes`)", 2
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | 
 
 
 def _chosen(arguments: argparse.Namespace, store: Store) -> list[Recorded] | str:
-    """The writes to revert; or an error message."""
+    """Return the writes to revert, or an error message."""
     if arguments.ids:
         return _by_id(arguments.ids, store)
     name, turn = arguments.session, None
@@ -86,7 +86,7 @@ def _by_id(ids: Sequence[str], store: Store) -> list[Recorded] | str:
 
 
 def why_not(write: Recorded, store: Store) -> str | None:
-    """Why it cannot be taken back, as the end of a sentence for people; None if it can."""
+    """Return why the write cannot be taken back, as the end of a sentence for the user, or None if it can."""
     match write.state:
         case "failed":
             return "was never made"
@@ -136,7 +136,7 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
 
 @contextmanager
 def _interrupted() -> Generator[Callable[[], bool]]:
-    """Returns whether Ctrl-C was pressed. What is under way is brought to its end then; the second press ends the command as usual."""
+    """Yield a function that returns whether Ctrl-C was pressed. The work in progress is then finished; a second press ends the command as usual."""
     pressed = False
 
     def press(number: int, frame: FrameType | None) -> None:
@@ -144,7 +144,7 @@ def _interrupted() -> Generator[Callable[[], bool]]:
         pressed = True
         signal.signal(signal.SIGINT, before)
 
-    if threading.current_thread() is not threading.main_thread():  # the others cannot be told
+    if threading.current_thread() is not threading.main_thread():  # other threads cannot set signal handlers
         yield lambda: False
         return
     before = signal.signal(signal.SIGINT, press)

@@ -20,7 +20,7 @@ from sidecar.recovery.files import is_below, shown
 
 
 def run(arguments: argparse.Namespace, folder: RecordFolder | None = None) -> int:
-    """Runs the command and returns its exit code."""
+    """Run the command and return its exit code."""
     if arguments.purge and arguments.json:
         return fail("sessions", "--purge and --json do not go together", 2)
     records = folder or RecordFolder()
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, folder: RecordFolder | None = None) -> in
 
 
 def _chosen(found: Sequence[About], arguments: argparse.Namespace) -> list[About] | str:
-    """The selected sessions; or an error message."""
+    """Return the selected sessions, or an error message."""
     if arguments.session is not None:
         named = [about for about in found if about.session_id.startswith(arguments.session)]
         exact = [about for about in named if about.session_id == arguments.session] or named

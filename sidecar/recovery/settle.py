@@ -1,9 +1,9 @@
-"""settle: at the next start, finds out how writes ended that were interrupted (the machine or the sidecar died).
+"""settle: finds out at the next start how writes ended that were interrupted because the machine or the sidecar died.
 
-The file's content decides, in the compared form of core.normal: the text after the write means `done`, the text before
-it means `failed`. Anything else, or an editor that may have the text unsaved, means `unknown`. A file that was
-interrupted in the middle of an in-place write gets its old text back, because nobody wrote that mixture. What a text does not
-say all of (a mode, a link, bytes) is compared as it is. Each result is a sentence for the user.
+The file's content decides, in the compared form of core.normal: the text after the write means `done`, the text before it means `failed`. Anything
+else, or an editor that may have the text unsaved, means `unknown`. A file that was interrupted in the middle of an in-place write gets its old text
+back, because nobody wrote that mixture. What a text does not cover (a mode, a link, bytes) is compared exactly. Each result is a message for the
+user.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sidecar.recovery.torn import is_torn
 log = logging.getLogger(__name__)
 
 TOLD = 5
-"""The most results that are reported one by one."""
+"""The number of results that are reported one by one."""
 
 
 class Verdict(NamedTuple):
@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 async def at_start(journal: SqliteJournal) -> list[Sentence]:
-    """Settles interrupted writes. Returns sentences for the user. Never raises."""
+    """Settle interrupted writes. Returns messages for the user. Never raises."""
     try:
         interrupted = await journal.interrupted()
         # Not on the journal's own thread: a file on a dead network mount must not block its writes.
@@ -56,7 +56,7 @@ async def at_start(journal: SqliteJournal) -> list[Sentence]:
 
 
 def settle(store: Store) -> list[str]:
-    """Settles interrupted writes for the command line. Raises JournalFailed."""
+    """Settle interrupted writes for the command line. Raises JournalFailed."""
     verdicts = _judge_all(store.interrupted())
     told = sentences([verdict for verdict in verdicts if store.settle(verdict.entry.id, verdict.state)])
     return [*told, *cut_off.settle(store)]
@@ -74,7 +74,7 @@ def _judge_all(interrupted: Sequence[Interrupted]) -> list[Verdict]:
 
 
 def judge(one: Interrupted) -> Verdict:
-    """Decides from the file's content how one interrupted write ended. Writes only to repair a half-written file."""
+    """Decide from the file's content how one interrupted write ended. Writes only to repair a half-written file."""
     entry, texts = one.entry, one.texts
     if one.states is not None:
         return _whole(one, *one.states)
@@ -97,11 +97,11 @@ def judge(one: Interrupted) -> Verdict:
 
 
 def _whole(one: Interrupted, before: FileState | None, after: FileState | None) -> Verdict:
-    """Of what is under the path as a whole: no text has modes, links, or bytes that are no text."""
+    """Judge a change of a whole file: a text does not cover modes, links, or bytes that are no text."""
     entry = one.entry
     if one.found_whole is not None:
         now = one.found_whole[0]
-    elif one.later:  # which was one of the text alone
+    elif one.later:  # the later write was of the text alone
         return _compared(entry, Texts(text_of(before), text_of(after)), one.found)
     else:
         now = disk.found(files.folder_of(entry.root, entry.path), entry.path, at_most=files.AT_MOST)
@@ -141,7 +141,7 @@ def _same(a: str | None, b: str | None) -> bool:
 
 
 def _put_right(entry: Recorded, texts: Texts, file: Resolved, data: bytes) -> bool:
-    """Repairs the file if it is half written: restores its old text. Returns whether it did."""
+    """Repair the file if it is half written, by restoring its old text. Return whether it was repaired."""
     if entry.via != "disk" or texts.before is None or texts.after is None:
         return False
     old = disk.encode(texts.before, entry.encoding, entry.bom)

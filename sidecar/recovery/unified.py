@@ -15,7 +15,7 @@ Mark = Literal["@", " ", "-", "+"]
 
 
 class Line(NamedTuple):
-    """One line of the diff. `text` has no line end; for "@" it holds the line numbers, as in `diff -u`."""
+    """One line of the diff. `text` has no line end; for "@" it contains the line numbers, as in `diff -u`."""
 
     mark: Mark
     text: str
@@ -31,7 +31,7 @@ class _Change(NamedTuple):
 
 
 def unified(before: str | None, after: str | None) -> Generator[Line]:
-    """The changed lines with three lines of context. None stands for a missing file."""
+    """Yield the changed lines with three lines of context. None stands for a missing file."""
     old, new = lines_of(before or ""), lines_of(after or "")
     for group in _groups(before or "", after or "", old, new):
         first, last = group[0], group[-1]
@@ -50,7 +50,7 @@ def unified(before: str | None, after: str | None) -> Generator[Line]:
 
 
 def _groups(before: str, after: str, old: list[str], new: list[str]) -> list[list[_Change]]:
-    """Groups changes whose contexts would meet."""
+    """Group changes whose contexts would meet."""
     old_starts = [0, *accumulate(map(len, old))]
     new_starts = [0, *accumulate(map(len, new))]
     groups: list[list[_Change]] = []
@@ -69,7 +69,7 @@ def _groups(before: str, after: str, old: list[str], new: list[str]) -> list[lis
 
 
 def _place(start: int, end: int) -> str:
-    """A range of lines (from 0) in the form of `diff -u`: an empty range is named by the line before it."""
+    """Return a range of lines (from 0) in the form of `diff -u`: an empty range is named by the line before it."""
     length = end - start
     first = start + 1 if length else start
     return str(first) if length == 1 else f"{first},{length}"
