@@ -7,11 +7,11 @@
     texts.py      stores each text once, and later texts of a file as changes to earlier ones
     store.py      Store: everything that is kept; synchronous; the command line uses it directly
     opened.py, writing.py, selecting.py   transactions, insertions, queries; ids.py
-    turns.py      the state of files when a running turn began, in case nobody is there when the turn ends
+    turns.py      the state of files when a running turn began, in case the sidecar dies before the turn ends
     interrupted.py  writes that were never finished, and how they ended
     retention.py  what is deleted, and when
-    words.py      sqlite's errors in words
-    journal.py    SqliteJournal: the same for the event loop, on its own thread
+    words.py      sqlite's errors as messages
+    journal.py    SqliteJournal: the Store for the event loop, on its own thread
 
 It knows texts and paths but opens no workspace file. `sidecar.recovery` compares the two.
 """

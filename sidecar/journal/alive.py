@@ -1,11 +1,11 @@
 """Alive: which of the processes that write to the journal are still running.
 
-Each process holds a lock on a file of its own. The system drops the lock when the process ends, however it ends. A
-process id proves nothing, because the system reuses ids.
+Each process holds a lock on a file of its own. The system drops the lock when the process ends, however it ends. A process id proves nothing, because
+the system reuses ids.
 
-The lock is a record lock, which belongs to the process. The other kind (flock) belongs to the open file, and a program
-that a dying process was just starting would keep it for a moment. Record locks have two habits of their own: a process
-never sees its own, and loses them when it closes the file anywhere. So a process knows its own marks by their names.
+The lock is a record lock, which belongs to the process. The other kind (flock) belongs to the open file, and a program that a dying process was just
+starting would keep it for a moment. Record locks have two peculiarities: a process never sees its own, and loses them when it closes the file
+anywhere. So a process recognises its own marks by their names.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if sys.platform != "win32":
 FOLDER = "alive"
 UNNAMED = ".new"
 SETTLED_SECONDS = 60.0
-"""How old a mark without its name must be to be a dead process's: naming it takes microseconds."""
+"""Seconds after which an unnamed mark belongs to a dead process: naming a mark takes microseconds."""
 _ours = set[str]()
-"""Names of the marks that this process holds."""
+"""The names of the marks that this process holds."""
 
 
 class Alive:
@@ -40,11 +40,12 @@ class Alive:
         folders.make(marks)
         self.owner = secrets.token_hex(8)
         self._path = marks / self.owner
-        # Locked before it gets its name, so nobody can find it unlocked. (Windows cannot rename an open file.)
+        # Locked before it gets its name, so nobody can find it unlocked. (Windows cannot rename an open
+        # file.)
         first = self._path if sys.platform == "win32" else marks / f"{self.owner}{UNNAMED}"
         self._descriptor = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with suppress(OSError):  # a file system without locks: the process id decides
+            with suppress(OSError):  # on a file system without locks, the process id decides
                 _try_lock(self._descriptor)
             os.write(self._descriptor, str(os.getpid()).encode())
             if first != self._path:
@@ -62,7 +63,7 @@ class Alive:
 
 
 def is_alive(folder: Path, owner: str) -> bool:
-    """Whether the process with this mark is still running. Removes the mark of a dead one."""
+    """Whether the process with this mark is still running. Removes the mark of a dead process."""
     if not owner.isalnum():
         return False
     if owner in _ours:
@@ -73,7 +74,7 @@ def is_alive(folder: Path, owner: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # unknown; so nothing that may be in use is settled or deleted
+        return True  # unknown, so nothing that may be in use is settled or deleted
     try:
         if not _try_lock(descriptor):
             return True
@@ -87,7 +88,7 @@ def is_alive(folder: Path, owner: str) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Removes the marks of dead processes."""
+    """Remove the marks of dead processes."""
     with suppress(OSError):
         for path in (folder / FOLDER).iterdir():
             if path.suffix != UNNAMED:
@@ -97,10 +98,7 @@ def sweep(folder: Path) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Takes the file's lock for this process. Returns False if another process holds it.
-
-    Raises OSError if the file system has no locks.
-    """
+    """Take the file's lock for this process. Returns False if another process holds it. Raises OSError if the file system has no locks."""
     if sys.platform == "win32":
         return folders.try_lock(descriptor)
     try:

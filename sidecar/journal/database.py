@@ -20,11 +20,11 @@ from sidecar.journal.words import is_damaged
 
 NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
-"""What the name of a database begins with that was moved aside."""
+"""The start of the name of a database that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
 VERSION = 6
 BUSY_SECONDS = 5.0
-"""How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
+"""Seconds to wait for another program that keeps the file locked. Several sidecars share the file; a commit takes milliseconds."""
 
 SCHEMA = """
 CREATE TABLE texts (
@@ -79,7 +79,7 @@ CREATE TABLE ledgers (
     updated REAL NOT NULL
 ) WITHOUT ROWID;
 """
-"""Paths are BLOBs: file names need not be Unicode. `taken_back`: which writes a revert took back, and what state they had."""
+"""Paths are BLOBs, because file names need not be Unicode. `taken_back`: which writes a revert took back, and the state that they had."""
 
 TURNS = """
 CREATE TABLE turns (
@@ -108,7 +108,7 @@ CREATE TABLE pre_images (
     PRIMARY KEY (turn, name)
 ) WITHOUT ROWID;
 """
-"""Since version 2: see turns.py. A running turn's folders, and what their files were; nothing of a turn that has ended."""
+"""Since version 2: see turns.py. The folders of running turns and the state of their files; nothing about turns that have ended."""
 
 
 STATES = """
@@ -121,8 +121,8 @@ CREATE TABLE states (
     PRIMARY KEY (write, side)
 ) WITHOUT ROWID;
 """
-"""Since version 3: what was (side 0) and is (side 1) under a path as a whole, compressed, of writes that a text does not say all of.
-`kind`: file, link, or none."""
+"""Since version 3: the whole state under a path before (side 0) and after (side 1) a write, compressed, if texts do not cover it. `kind`: file, link,
+or none."""
 
 FOLDERS = """
 CREATE TABLE made_folders (
@@ -131,7 +131,7 @@ CREATE TABLE made_folders (
     PRIMARY KEY (write, folder)
 ) WITHOUT ROWID;
 """
-"""Since version 4: the folders that were made for a file, by the write that made the file."""
+"""Since version 4: the folders that were created for a file, by the write that created the file."""
 
 PICKED = """
 CREATE TABLE picked (
@@ -141,7 +141,7 @@ CREATE TABLE picked (
 );
 CREATE INDEX picked_by_write ON picked (write);
 """
-"""Since version 5: hunks that were kept one by one, and the text that they were in, by the file's newest write then."""
+"""Since version 5: hunks that were kept one by one, and the text that contained them, by the file's newest write at that time."""
 
 SAVES = """
 CREATE TABLE saves (
@@ -152,15 +152,15 @@ CREATE TABLE saves (
     PRIMARY KEY (turn, name)
 ) WITHOUT ROWID;
 """
-"""Since version 6: what the user saved in a running turn, and over which text, where that is not a pre-image yet."""
+"""Since version 6: what the user saved in a running turn, and over which text, until it becomes a pre-image."""
 
 
 class Opened(NamedTuple):
     connection: sqlite3.Connection
     identity: tuple[int, int]
-    """Device and inode of the file behind it."""
+    """Device and inode of the file behind the connection."""
     notices: list[str]
-    """What a person should know, in sentences."""
+    """Messages for the user."""
 
 
 _SINCE = (0, 1, 2, 3, 4, 5)
@@ -168,7 +168,7 @@ _SINCE = (0, 1, 2, 3, 4, 5)
 
 
 def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
-    """Opens the database in `folder` and creates both if needed. Raises JournalFailed, OSError or sqlite3.Error."""
+    """Open the database in `folder`, creating both if necessary. Raises JournalFailed, OSError or sqlite3.Error."""
     folders.make(folder)
     notices: list[str] = []
     with folders.locked(folder, busy_seconds):
@@ -183,15 +183,13 @@ def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
 
 
 def identity(folder: Path) -> tuple[int, int]:
-    """The device and inode that the database's name currently refers to. Raises OSError."""
+    """Return the device and inode that the database's name currently refers to. Raises OSError."""
     found = (folder / NAME).lstat()
     return found.st_dev, found.st_ino
 
 
 def set_aside(folder: Path, damaged: tuple[int, int], busy_seconds: float = BUSY_SECONDS) -> list[str]:
-    """Moves the database aside, unless another process already has. Returns sentences for the user. Raises the same
-    errors as `open_database`.
-    """
+    """Move the database aside, unless another process already has. Returns messages for the user. Raises the same errors as `open_database`."""
     with folders.locked(folder, busy_seconds), suppress(FileNotFoundError):
         if identity(folder) == damaged:
             return [_set_aside(folder)]
@@ -260,7 +258,7 @@ def _set_aside(folder: Path) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Makes the new file's name as durable as its content, where the system can."""
+    """Make the new file's name as durable as its content, if the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

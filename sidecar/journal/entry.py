@@ -26,7 +26,7 @@ class Entry:
     root: str
     """The session's folder."""
     path: str
-    """Canonical."""
+    """A canonical path."""
     before: AnyText | None
     """None: the file does not exist."""
     after: AnyText | None
@@ -35,26 +35,26 @@ class Entry:
     bom: bytes
     via: Literal["editor", "disk"]
     states: tuple[FileState | None, FileState | None] | None = None
-    """What was and is under the path as a whole, where a text does not say all of it: a mode, a link, bytes that are no text, a removal.
-    None under the path: nothing."""
+    """The whole state under the path before and after the write, if texts do not cover it: a mode, a link, bytes that are no text, a removal. A None
+    inside means that nothing is there."""
     made: tuple[str, ...] = ()
-    """The folders (canonical) that were made for the file: they go with it when nothing else is in them."""
+    """The folders (canonical) that were created for the file. They are removed with it if they are otherwise empty."""
     changes: ChangeSet | Places | None = field(default=None, compare=False)
-    """What leads from `before` to `after`, where that is known: then nobody compares them again."""
+    """The changes from `before` to `after`, if known; the texts are then not compared again."""
     kept: tuple[Text | None, Text | None] = field(default=(None, None), compare=False)
-    """`before` and `after`, where somebody keeps them anyway: the journal remembers those."""
+    """`before` and `after`, if they stay in memory anyway: the journal then remembers these objects instead of copies."""
 
 
 UNKNOWN = "unknown"
-"""The agent of entries of changes that were found while agents worked, and are not known to be anybody's. They have no session."""
+"""The agent of entries of changes that were found while agents worked and whose author is unknown. They have no session."""
 
 TAKES_BACK = ("reject", "revert")
-"""The agents of entries that take others back."""
+"""The agents of entries that take other entries back."""
 
 EntryState = Literal["done", "failed", "unknown", "kept", "rejected", "undone"]
-"""What became of a write, and then of its review. `undone`: taken back by `acp-sidecar revert`."""
+"""The outcome of a write, and later of its review. `undone`: taken back by `acp-sidecar revert`."""
 State = Literal["intent", EntryState]
-"""`intent`: journalled, and the outcome is not known yet."""
+"""`intent`: journalled, with the outcome not yet known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Recorded:
     """A write as found in the journal, without its texts (see `Store.texts`)."""
 
     id: str
-    """Sorts by time: 10 characters of time, 6 of chance; Crockford's base 32, lower case."""
+    """Sorts by time: 10 characters of time, 6 random ones, in Crockford's base 32, lower case."""
     created: float
     """Wall clock, seconds since the epoch."""
     owner: str
@@ -74,16 +74,16 @@ class Recorded:
     root: str
     path: str
     existed: bool
-    """The file existed before the write."""
+    """Whether the file existed before the write."""
     exists: bool
-    """The file exists after the write."""
+    """Whether the file exists after the write."""
     encoding: str
     bom: bytes
     via: Literal["editor", "disk"]
     state: State
     added: int
     removed: int
-    """Whole lines, counted as a diff does."""
+    """`added` and `removed` are numbers of whole lines, counted as in a diff."""
 
     @property
     def short(self) -> str:
@@ -92,12 +92,12 @@ class Recorded:
 
     @property
     def has_removed(self) -> bool:
-        """Whether it has removed the file, and that was not taken back."""
+        """Whether the write removed the file and was not taken back."""
         return not self.exists and self.state not in ("failed", "undone", "rejected")
 
 
 class Texts(NamedTuple):
-    """The raw texts of a write; None if there was no file."""
+    """The raw texts of a write. None: there was no file."""
 
     before: str | None
     after: str | None
@@ -106,7 +106,7 @@ class Texts(NamedTuple):
 class JournalFailed(Exception):
     """The journal cannot be written or read. The change that it was about to record must not be made.
 
-    The message is a clause for people. It contains no local paths, because agents see it too.
+    The message is a clause for the user. It contains no local paths, because agents see it too.
     """
 
 
@@ -118,7 +118,7 @@ class JournalLocked(JournalFailed):
 
 
 def author_of(entry: Recorded, *, created: bool) -> Author:
-    """Whose work a write is, for the review. `created`: it made the file."""
+    """Return the author of a write, for the review. `created`: the write created the file."""
     unknown = entry.agent == UNKNOWN
     agent = "" if unknown else entry.agent
     return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)
@@ -127,10 +127,10 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
 def told(
     entry: Recorded, texts: Texts, picked: Sequence[Picked], took_back: Sequence[str], *, whole: bool
 ) -> Told:
-    """A write as the file's review is told from. `picked`: what was kept one by one before the next; `took_back`: the writes that it took back; `whole`:
-    it has states."""
+    """Return a write in the form from which the file's review is reconstructed. `picked`: the hunks that were kept one by one before the next write;
+    `took_back`: the writes that it took back; `whole`: it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
-    # On the disk, it may not be the agent's, and is under review nowhere
+    # A change on the disk may not be the agent's, and is not under review
     fates["unknown"] = "perhaps made" if entry.via == "editor" else "kept"
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     author = author_of(entry, created=not entry.existed)

@@ -1,8 +1,7 @@
-"""The journal's folder: created private, checked to be private, with a lock for work that only one process may do at a
-time.
+"""The journal's folder: created private, checked to be private, with a lock for work that only one process may do at a time.
 
-It holds everything that agents changed, secrets included. A folder or file that belongs to somebody else, or is a link,
-is refused and not repaired: somebody may have put it there to capture what is written.
+It contains everything that agents changed, including secrets. A folder or file that belongs to another user, or is a link, is refused and not
+repaired: somebody may have put it there to capture what is written.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ _LOOK_AGAIN = 0.01
 
 
 def default_folder() -> Path:
-    """The default location of the journal."""
+    """Return the default location of the journal."""
     return state_folder("journal")
 
 
 def make(folder: Path) -> None:
-    """Creates the folder if it is missing, readable only by the user whatever the umask. Checks it if it exists.
-
-    Raises OSError, or JournalFailed if it does not belong to the user or is not private.
+    """Create the folder if it is missing, readable only by the user whatever the umask. Check it if it exists. Raises OSError, or JournalFailed if it
+    does not belong to the user or is not private.
     """
     missing: list[Path] = []
     for path in (folder, *folder.parents):
@@ -54,7 +52,7 @@ def make(folder: Path) -> None:
 
 
 def check_file(path: Path) -> bool:
-    """Whether the file exists. Raises JournalFailed if it is not a plain file of the user's."""
+    """Whether the file exists. Raises JournalFailed if it is not a regular file of the user's."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -69,7 +67,7 @@ def check_file(path: Path) -> bool:
 
 def _ours(path: Path, found: os.stat_result) -> None:
     if sys.platform == "win32":
-        return  # on Windows, the access list makes the state folder private
+        return  # on Windows, the access control list makes the state folder private
     if found.st_uid != os.geteuid():
         raise JournalFailed(
             "the journal's folder, or a file in it, belongs to another user; move it out of the way"
@@ -80,7 +78,7 @@ def _ours(path: Path, found: os.stat_result) -> None:
 
 @contextmanager
 def locked(folder: Path, seconds: float) -> Generator[None]:
-    """Lets one process at a time in: to open, create or move the database. Raises JournalFailed after `seconds`."""
+    """Let one process at a time open, create or move the database. Raises JournalFailed after `seconds`."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         deadline = time.monotonic() + seconds
@@ -94,10 +92,8 @@ def locked(folder: Path, seconds: float) -> Generator[None]:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the file's lock. Returns False if another open file holds it. The lock ends with the descriptor and with
-    the process.
-
-    Raises OSError if the file system has no locks.
+    """Take the file's lock. Returns False if another open file holds it. The lock ends with the descriptor and with the process. Raises OSError if
+    the file system has no locks.
     """
     try:
         if sys.platform == "win32":

@@ -10,7 +10,7 @@ _CHANCE = 6
 
 
 def next_id(last: str | None, now: float) -> str:
-    """An id greater than `last`, even if the clock went back. `now`: seconds since the epoch."""
+    """Return an id greater than `last`, even if the clock went back. `now`: seconds since the epoch."""
     millis = int(now * 1000)
     if last is not None:
         millis = max(millis, _number(last[:_TIME]) + 1)

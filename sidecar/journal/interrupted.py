@@ -1,5 +1,6 @@
-"""Journalled writes that were never finished because their process ended. The text that the next write to the same file
-found, or else the file itself, shows how they ended.
+"""Journalled writes that were never finished because their process ended.
+
+The text that the next write to the same file found, or else the file itself, shows how they ended.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ class Interrupted(NamedTuple):
     texts: Texts | None
     """None: the texts are damaged, so nothing can be compared."""
     later: bool
-    """A later write to the file was journalled."""
+    """Whether a later write to the file was journalled."""
     found: str | None
-    """With `later`: the text that the next write found; None if there was no file."""
+    """With `later`: the text that the next write found. None: there was no file."""
     states: States | None
-    """What was and was to be there as a whole, where texts do not say all of it."""
+    """The whole states before and after the write, if texts do not cover them."""
     found_whole: States | None
-    """The same of the next write."""
+    """The same for the next write."""
 
 
 def find(
     connection: sqlite3.Connection, texts: TextStore, is_running: Callable[[str], bool]
 ) -> list[Interrupted]:
-    """Finds the interrupted writes, oldest first."""
+    """Return the interrupted writes, oldest first."""
     rows = connection.execute(
         "SELECT id, owner, before, after FROM writes WHERE state = 'intent' ORDER BY id"
     )

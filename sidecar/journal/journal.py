@@ -32,7 +32,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 _PAUSE = 0.005
-"""Seconds, at least, between two slices."""
+"""The minimum number of seconds between two slices."""
 
 LOCKED = (
     "Another program has locked the journal of agents' changes. Until it releases the lock, agents cannot write. "
@@ -42,7 +42,7 @@ LOCKED = (
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Begin:
-    """A write that is to be journalled. Without a repr: it would be a copy of whole texts, and `deque.remove` makes one for its error."""
+    """A write that waits to be journalled. It has no repr: that would copy whole texts, and `deque.remove` builds one for its error."""
 
     entry: Entry
     takes_back: tuple[str, ...]
@@ -50,9 +50,8 @@ class _Begin:
 
 
 class SqliteJournal:
-    """Implements `ports.Journal`. Opens the store at first use; if that fails, each `begin` says why in words.
-
-    Calls are carried out in the order in which they were made.
+    """Implements `ports.Journal`. Opens the store at first use; if that fails, each `begin` raises the reason. Calls are carried out in the order in
+    which they were made.
     """
 
     def __init__(self, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
@@ -62,7 +61,7 @@ class SqliteJournal:
         self._one = anyio.CapacityLimiter(1)
         self._tidying: asyncio.Task[None] | None = None
         self._waiting: deque[_Begin] = deque()
-        """Writes that are to be journalled, and have not been yet."""
+        """Writes that wait to be journalled."""
         self.tell: Callable[[str], None] = log.warning
         """Called on the event loop with one sentence at a time that the user should know about the journal."""
 
@@ -71,7 +70,7 @@ class SqliteJournal:
     async def opened(
         cls, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS
     ) -> AsyncGenerator[SqliteJournal]:
-        """A context manager that returns a journal and closes it at the end. Never raises."""
+        """A context manager that provides a journal and closes it at the end. Never raises."""
         journal = cls(folder, busy_seconds=busy_seconds)
         try:
             yield journal
@@ -87,8 +86,8 @@ class SqliteJournal:
     # ports.Journal
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        """Journals a write and returns the entry's id; durable when this returns. `takes_back`: see Store. Raises JournalFailed. Those that
-        are asked for while the disk is waited for are journalled together, with one more wait.
+        """Journal a write and return the entry's id; durable when this returns. `takes_back`: see Store. Raises JournalFailed. Writes that arrive
+        while the disk is busy are journalled together, with a single wait for the disk.
         """
         mine = _Begin(entry, tuple(takes_back))
         self._waiting.append(mine)
@@ -99,8 +98,8 @@ class SqliteJournal:
                 self._waiting.remove(mine)
 
     def _begin_waiting(self, mine: _Begin) -> str:
-        """Journals all that wait, if nobody has journalled this one with others. Where that fails, each is journalled by itself: it may be
-        for one of them only. In the journal's thread."""
+        """Journal all waiting writes, unless this one was already journalled with others. If that fails, each caller journals its own write, because
+        the failure may concern only one of them. Runs in the journal's thread."""
         if mine.id is None and mine in self._waiting:
             some: list[_Begin] = []
             with suppress(IndexError):  # each may be withdrawn at any moment
@@ -116,18 +115,16 @@ class SqliteJournal:
         return mine.id
 
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        """As `begin`, for many: all are journalled, with one wait for the disk, or none."""
+        """Like `begin`, for many: all are journalled, with one wait for the disk, or none."""
         return await self._run(self._store.begin_all, entries)
 
     async def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
-        """Records how a write ended, even if the caller is being cancelled: a write that was made must not look
-        unfinished.
-        """
+        """Record how a write ended, even if the caller is being cancelled: a write that was made must not look unfinished."""
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish, entry_id, state, after)
 
     async def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
-        """As `finish`, for many that ended alike."""
+        """Like `finish`, for many with the same outcome."""
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish_all, entry_ids, state)
 
@@ -174,7 +171,7 @@ class SqliteJournal:
     # Turns; these never raise
 
     async def turn_began(self, start: TurnStart) -> None:
-        """Stores the state of the files in the turn's folders; durable when this returns."""
+        """Store the state of the files in the turn's folders; durable when this returns."""
         await self._try(self._store.turn_began, start)
         await self._tidy_if_grown()
 
@@ -195,7 +192,7 @@ class SqliteJournal:
             await self._try(self._store.turn_ended, session)
 
     async def last_turn(self, session: str) -> int:
-        """The highest number of a turn in the session that wrote something; 0 if none did."""
+        """Return the highest number of a turn in the session that wrote something, or 0 if none did."""
         return await self._try(self._store.last_turn, session) or 0
 
     # Sessions
@@ -205,13 +202,13 @@ class SqliteJournal:
         await self._try(self._store.session_opened, session, agent, cwd)
 
     async def session_closed(self, session: str) -> None:
-        """The session's entries may be deleted once they are old or too many. Never raises."""
+        """Allow the session's entries to be deleted once they are old or too many. Never raises."""
         await self._try(self._store.session_closed, session)
 
     # Reading; these raise JournalFailed
 
     async def entries(self, selection: Selection | None = None) -> list[Recorded]:
-        """The entries, newest first."""
+        """Return the entries, newest first."""
         return await self._run(self._store.entries, selection)
 
     async def texts(self, entry_id: str) -> Texts:
@@ -229,10 +226,10 @@ class SqliteJournal:
     async def turn_settled(self, row: int) -> None:
         await self._run(self._store.turn_settled, row)
 
-    # Throwing away
+    # Deleting
 
     async def tidy(self, limits: Limits | None = None) -> None:
-        """Deletes entries by age and size: in slices, between which others have their turn. Never raises."""
+        """Delete entries by age and size, in slices between which other calls get their turn. Never raises."""
         done = False
         while not done:
             began = time.monotonic()
@@ -240,11 +237,11 @@ class SqliteJournal:
                 done = await self._run(self._store.tidy_slice, limits) is not None
             except JournalFailed:
                 return
-            # other processes look for their turn again and again
+            # other processes poll for their turn
             await asyncio.sleep(max(_PAUSE, time.monotonic() - began))
 
     async def _tidy_if_grown(self) -> None:
-        """Begins to tidy beside the work, if this process has written much since the last time."""
+        """Start tidying in the background if this process has written much since the last time."""
         if self._tidying is None and await self._try(self._store.has_grown):
             self._tidying = asyncio.ensure_future(self.tidy())
             self._tidying.add_done_callback(self._tidied)
@@ -253,7 +250,7 @@ class SqliteJournal:
         self._tidying = None
 
     async def purge(self, selection: Selection) -> int:
-        """Deletes the selected entries; see Store. Raises JournalFailed."""
+        """Delete the selected entries; see Store. Raises JournalFailed."""
         return await self._run(self._store.purge, selection)
 
     async def _try(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T | None:
@@ -263,7 +260,8 @@ class SqliteJournal:
             return None
 
     async def _run(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
-        """No call waits longer than `busy_seconds` for another program, whatever waits before it: the wait begins with the call."""
+        """Run `work` in the journal's thread. No call waits longer than `busy_seconds` for another program, whatever is queued before it: the time
+        starts with the call."""
         last = time.monotonic() + self._busy_seconds
 
         def call() -> T:

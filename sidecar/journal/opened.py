@@ -19,12 +19,12 @@ class Opened:
     texts: TextStore
     alive: Alive
     durable: bool | None = None
-    """The last setting of `synchronous`; the default depends on how sqlite was built."""
+    """The last setting of `synchronous`. None: not set yet; the default depends on how sqlite was built."""
 
 
 @contextmanager
 def transaction(db: Opened, *, durable: bool) -> Generator[None]:
-    """Runs the block as a transaction: all or nothing, one writer at a time. `durable`: on disk at the end."""
+    """Run the block as a transaction: all or nothing, one writer at a time. `durable`: on disk at the end."""
     connection = db.connection
     if db.durable is not durable:
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")

@@ -1,11 +1,10 @@
 """Retention: what the journal deletes, and what it never deletes.
 
-Whole sessions are deleted, oldest first: those that ended more than 30 days ago, and more if the journal exceeds 512
-MiB. A session that is open in a running process is never touched. A text is deleted when no write, no review and no
-other text depends on it.
+Whole sessions are deleted, oldest first: those that ended more than 30 days ago, and more if the journal exceeds 512 MiB. A session that is open in a
+running process is never touched. A text is deleted when no write, no review and no other text depends on it.
 
-That is done in slices, each a transaction of its own: whoever writes in between waits for one of them at most. What a slice costs does not depend on the
-journal's size, because indexes say what depends on a text.
+The deletion runs in slices, each in a transaction of its own: a write in between waits for at most one of them. The cost of a slice does not depend
+on the journal's size, because indexes show what depends on a text.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from sidecar.journal.selecting import Selection, as_path, as_words, condition
 from sidecar.journal.texts import TextLost, TextStore
 
 PAGE_BYTES = 4096
-"""sqlite's default, which the database is made with."""
+"""sqlite's default, with which the database is created."""
 
 WRITES_AT_ONCE = 200
-"""Writes of a session that are deleted in one transaction."""
+"""The number of a session's writes that are deleted in one transaction."""
 BYTES_AT_ONCE = 2 * 1024 * 1024
-"""Bytes of texts that are deleted in one transaction, where it is more than one text, and that are given back to the file system at once."""
+"""Bytes of texts that are deleted in one transaction if there are several texts, and bytes that are returned to the file system at once."""
 TEXTS_AT_ONCE = 500
-"""Texts that are looked at in one go."""
+"""The number of texts that are checked at once."""
 
 _DEPENDS = (
     ("writes", "before"),
@@ -44,12 +43,12 @@ _DEPENDS = (
     ("saves", "text"),
     ("texts", "base"),
 )
-"""Tables and columns that name texts."""
+"""Tables and columns that refer to texts."""
 _INDEXES = {
     f"{table}_by_{column}": f"CREATE INDEX IF NOT EXISTS {table}_by_{column} ON {table} ({column}) WHERE {column} IS NOT NULL"
     for table, column in _DEPENDS
 }
-"""Not part of the schema's version: who does not know them keeps them up to date all the same."""
+"""These do not change the schema's version: versions that do not know the indexes keep them up to date all the same."""
 _UNNEEDED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} AS other WHERE other.{column} = texts.id)"
     for table, column in _DEPENDS
@@ -91,7 +90,7 @@ class Tidied(NamedTuple):
 def tidying(
     db: Opened, is_running: Callable[[str], bool], limits: Limits, now: float
 ) -> Generator[None, None, Tidied]:
-    """Deletes what is too old or too much: a slice with each step."""
+    """Delete what is too old or too much, one slice per step."""
     connection = db.connection
     yield from _indexed(db)
     too_old = now - limits.seconds
@@ -123,10 +122,10 @@ def purge(
     selection: Selection,
     is_running: Callable[[str], bool],
 ) -> int:
-    """Deletes the selected writes within a transaction, and reviews of the same files. Returns the number of writes.
+    """Delete the selected writes, and reviews of the same files, within a transaction. Returns the number of writes.
 
-    Keeps the write that a running process is making, because its text before is stored nowhere else. Also keeps what a
-    running turn stored when it began; that is deleted when the turn has ended.
+    Keeps the write that a running process is making, because its text before is stored nowhere else. Also keeps what a running turn stored when it
+    began; that is deleted when the turn has ended.
     """
     where, values = condition(selection)
     for (owner,) in connection.execute("SELECT DISTINCT owner FROM writes WHERE state = 'intent'").fetchall():
@@ -150,7 +149,7 @@ def purge(
 
 
 def collect(connection: sqlite3.Connection) -> None:
-    """Deletes texts that nothing depends on, and notes about deleted writes."""
+    """Delete texts that nothing depends on, and rows about deleted writes."""
     connection.execute("DELETE FROM picked WHERE write NOT IN (SELECT id FROM writes)")
     connection.execute(
         f"{_NEEDED} DELETE FROM texts WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL)"
@@ -163,7 +162,7 @@ def collect(connection: sqlite3.Connection) -> None:
 
 
 def _indexed(db: Opened) -> Generator[None]:
-    """Makes the indexes that are missing: in a journal of earlier versions, all."""
+    """Create the missing indexes: in a journal of an earlier version, all of them."""
     there = {row[0] for row in db.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
     for name, words in _INDEXES.items():
         if name not in there:
@@ -173,9 +172,9 @@ def _indexed(db: Opened) -> Generator[None]:
 
 
 def _swept(db: Opened) -> Generator[None]:
-    """Deletes the texts that nothing depends on any more. Only looking for them keeps nobody from writing."""
+    """Delete the texts that nothing depends on any more. Searching for them blocks no writer."""
     last = 0
-    (end,) = db.connection.execute("SELECT max(id) FROM texts").fetchone()  # others go on adding some
+    (end,) = db.connection.execute("SELECT max(id) FROM texts").fetchone()  # others keep adding more
     while True:
         ids = [
             row[0]
@@ -201,8 +200,8 @@ def _swept(db: Opened) -> Generator[None]:
 
 
 def _delete_some(db: Opened, session: str, owner: str) -> Tidied | None:
-    """Deletes some of a session's writes and the texts that only they needed, and with the last ones the session. None: it stays, because it goes on,
-    or has a write that is still running or is to be examined first."""
+    """Delete some of a session's writes and the texts that only they needed; with the last writes, delete the session. None: the session stays,
+    because it is open, or has a write that is still running or has yet to be settled."""
     connection, whose = db.connection, (session, owner)
     with transaction(db, durable=False):
         (closed,) = connection.execute(
@@ -244,8 +243,8 @@ def _delete_some(db: Opened, session: str, owner: str) -> Tidied | None:
 
 
 def _drop_unneeded(connection: sqlite3.Connection, ids: list[int], most: float = float("inf")) -> None:
-    """Deletes those of the texts that nothing depends on, and then what only they depended on, within a transaction. Takes out of `ids` what was
-    dealt with; after so many bytes, the rest stays there."""
+    """Delete those texts that nothing depends on, and then those that only they depended on, within a transaction. Removes processed texts from
+    `ids`; after `most` bytes, the rest stays there."""
     size = 0
     while ids and size < most:
         text = ids.pop()
@@ -268,9 +267,8 @@ def pages(connection: sqlite3.Connection) -> int:
 
 
 def shrink(connection: sqlite3.Connection) -> None:
-    """Returns all free pages to the file system at once, and empties the log, which contains old pages.
-
-    Best effort: while another process reads, the rest stays until the next time.
+    """Return all free pages to the file system at once, and empty the log, which contains old pages. Best effort: while another process reads, the
+    rest stays until the next time.
     """
     with suppress(sqlite3.OperationalError):
         connection.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
@@ -278,7 +276,7 @@ def shrink(connection: sqlite3.Connection) -> None:
 
 
 def _shrunk(connection: sqlite3.Connection) -> Generator[None]:
-    """Returns free pages to the file system."""
+    """Return free pages to the file system, some per step."""
     with suppress(sqlite3.OperationalError):
         while connection.execute("PRAGMA freelist_count").fetchone()[0]:
             before = pages(connection)
@@ -290,7 +288,7 @@ def _shrunk(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def remove_damaged(folder: Path, older_than: float | None) -> None:
-    """Deletes damaged databases that were moved aside: those older than `older_than` seconds, or all. Raises OSError."""
+    """Delete damaged databases that were moved aside: those older than `older_than` seconds, or all. Raises OSError."""
     for path in folder.glob(f"{DAMAGED}*"):
         if older_than is None or time.time() - path.lstat().st_mtime > older_than:
             path.unlink()
@@ -308,7 +306,7 @@ def _close_what_ended(connection: sqlite3.Connection, is_running: Callable[[str]
 
 
 def _detach(connection: sqlite3.Connection, texts: TextStore) -> None:
-    """Rewrites needed texts that are stored as changes to texts that nothing else needs."""
+    """Rewrite needed texts that are stored as changes to texts that nothing else needs."""
     rows = connection.execute(
         f"{_NEEDED_FOR_THEMSELVES} SELECT texts.id FROM texts WHERE texts.id IN needed AND texts.base IS NOT NULL "
         "AND texts.base NOT IN needed"

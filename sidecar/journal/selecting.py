@@ -10,13 +10,13 @@ from sidecar.journal.entry import Recorded, State
 
 
 class Selection(NamedTuple):
-    """Selects writes that match every given field; with no field given, all writes."""
+    """Selects writes that match every given field. With no field given, selects all writes."""
 
     ids: tuple[str, ...] | None = None
     session: str | None = None
     turn: int | None = None
     paths: tuple[str, ...] | None = None
-    """Files, or folders with everything below, canonical."""
+    """Canonical paths of files, or of folders with everything below them."""
     without: tuple[State, ...] = ()
     """States to leave out."""
     limit: int | None = None
@@ -24,7 +24,7 @@ class Selection(NamedTuple):
 
 _EXISTED = "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 0), before IS NOT NULL)"
 EXISTS = "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 1), after IS NOT NULL)"
-"""Whether the file was there after a write."""
+"""Whether the file existed after a write."""
 _COLUMNS = (
     "id, created, owner, session, agent, turn, tool_call, root, path, "
     f"{_EXISTED}, {EXISTS}, encoding, bom, via, state, added, removed"
@@ -32,7 +32,7 @@ _COLUMNS = (
 
 
 def entries(connection: sqlite3.Connection, selection: Selection) -> list[Recorded]:
-    """The selected writes, newest first."""
+    """Return the selected writes, newest first."""
     where, values = condition(selection)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM writes WHERE {where} ORDER BY id DESC LIMIT ?",
@@ -67,7 +67,7 @@ def sessions_named(connection: sqlite3.Connection, name: str) -> list[str]:
 
 
 def condition(selection: Selection) -> tuple[str, list[Any]]:
-    """A WHERE clause on `writes`, and its parameters."""
+    """Return a WHERE clause on `writes`, and its parameters."""
     parts, values = ["1"], list[Any]()
     if selection.ids is not None:
         parts.append(f"id IN ({', '.join('?' * len(selection.ids))})")
@@ -101,7 +101,7 @@ def recorded(row: tuple[Any, ...]) -> Recorded:
 
 
 def as_blob(path: str) -> bytes:
-    """File names may not be valid Unicode; Python represents the invalid bytes as lone surrogates."""
+    """Encode a path. File names may not be valid Unicode; Python represents the invalid bytes as lone surrogates."""
     return path.encode("utf-8", "surrogatepass")
 
 
@@ -110,5 +110,5 @@ def as_path(blob: bytes) -> str:
 
 
 def as_words(text: str) -> str:
-    """An agent's string in a form that can be stored. Equal strings give equal results."""
+    """Return an agent's string in a form that can be stored. Equal strings give equal results."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,9 +1,7 @@
-"""Store: the journal itself, synchronous. Use it from one thread at a time; SqliteJournal and the command line build on
-it.
+"""Store: the journal itself, synchronous. Use it from one thread at a time; SqliteJournal and the command line build on it.
 
-Every method raises JournalFailed with a message in words, and nothing else. Before each use, the store checks that the
-database still has its name. If it was deleted or moved, a new one is started: writes to the old one could never be
-found again.
+Every method raises JournalFailed with a message, and nothing else. Before each use, the store checks that the database still has its name. If it was
+deleted or moved, a new one is started: writes to the old one could never be found again.
 """
 
 from __future__ import annotations
@@ -38,12 +36,12 @@ from sidecar.journal.words import explained, is_damaged, was_moved
 T = TypeVar("T")
 
 _TOLD = 200
-"""Writes of a file from which its review is told."""
+"""The number of a file's writes from which its review is reconstructed."""
 _HELD = 32
-"""Earlier texts of a file that are compared with what it says."""
+"""The number of earlier texts of a file that are compared with its content."""
 MIB = 1024 * 1024
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
-"""After the database has grown by this many bytes through this process, old entries are deleted, as at every start."""
+"""When this process has added this many bytes to the database, old entries are deleted, as at every start."""
 
 
 class Store:
@@ -65,7 +63,7 @@ class Store:
         return os.path.lexists(self.folder / NAME)
 
     def wait_at_most(self, seconds: float) -> None:
-        """How long what is called next waits for another program that keeps the file locked. Never raises."""
+        """Set how many seconds the next calls wait for another program that keeps the file locked. Never raises."""
         self._busy_seconds = seconds
         if self._open is not None:
             with suppress(sqlite3.Error):
@@ -83,24 +81,22 @@ class Store:
     # Writing
 
     def open(self) -> None:
-        """Opens the database and creates what is missing. Otherwise this happens at first use."""
+        """Open the database and create what is missing. Otherwise this happens at first use."""
         self._do(lambda db: None)
 
     def begin(self, entry: Entry, takes_back: Iterable[str] = ()) -> str:
-        """Journals a write that is about to be made. Returns its id; durable when this returns.
-
-        `takes_back`: ids of writes that become `undone` when this one is done.
+        """Journal a write that is about to be made. Returns its id; durable when this returns. `takes_back`: ids of writes that become `undone` when
+        this one is done.
         """
         return self.begin_all([entry], [tuple(takes_back)])[0]
 
     def begin_all(self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()) -> list[str]:
-        """As `begin`, for many: one wait for the disk. All are journalled, or none. `takes_back`: each one's, if any."""
+        """Like `begin`, for many, with one wait for the disk. All are journalled, or none. `takes_back`: one list for each entry, or empty."""
         return self._do(lambda db: writing.begin(db, entries, takes_back), repair=True)
 
     def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
-        """Records how a write ended. `after`: the text it left, if it differs from the planned text.
-
-        Not synced to the disk. If the machine loses it, the next start finds it out.
+        """Record how a write ended. `after`: the text it left, if it differs from the planned text. Not synced to the disk: if a crash of the machine
+        loses it, the next start finds it out.
         """
         if after is None:
             self.finish_all([entry_id], state)
@@ -108,13 +104,11 @@ class Store:
             self._do(lambda db: writing.finish(db, entry_id, state, after))
 
     def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
-        """As `finish`, for many that ended alike."""
+        """Like `finish`, for many with the same outcome."""
         self._do(lambda db: writing.finish_all(db, entry_ids, state))
 
     def session_opened(self, session: str, agent: str, cwd: str) -> None:
-        """Protects the session's entries while this process is running and has not closed the session. A session's
-        first write has the same effect.
-        """
+        """Protect the session's entries while this process is running and has not closed the session. A session's first write has the same effect."""
 
         def work(db: Opened) -> None:
             with transaction(db, durable=False):
@@ -133,12 +127,11 @@ class Store:
         self._do(work)
 
     def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        """Stores the unreviewed hunks of a document and the text that contains them."""
+        """Store the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
 
     def save_picked(self, path: str, text: str, hunks: bytes) -> None:
-        """Stores hunks of a file (canonical path) that the user has kept while others of the same writes are under review, and the text that they
-        are in."""
+        """Store hunks of a file (canonical path) that the user has kept while others of the same writes are under review, and the text that contains them."""
         self._do(lambda db: writing.save_picked(db, path, text, hunks), repair=True)
 
     def forget_ledger(self, *uris: str) -> None:
@@ -153,37 +146,37 @@ class Store:
     # Turns: see turns.py
 
     def turn_began(self, start: TurnStart) -> None:
-        """Stores the state of the files in the turn's folders; durable when this returns."""
+        """Store the state of the files in the turn's folders; durable when this returns."""
         self._do(lambda db: turns.begin(db, start), repair=True)
 
     def turn_saved(self, session: str, path: str, image: PreImage) -> None:
-        """Records that the user saved a file during the session's running turn."""
+        """Record that the user saved a file during the session's running turn."""
         self._do(lambda db: turns.saved(db, session, path, image))
 
     def turn_saving(self, session: str, path: str, save: SavedOver) -> None:
-        """Records that the user saved a file during the session's running turn, on top of changes that may not be recorded yet."""
+        """Record that the user saved a file during the session's running turn, on top of changes that may not be recorded yet."""
         self._do(lambda db: turns.saving(db, session, path, save))
 
     def turns_seen(self) -> None:
-        """Records that this process is alive and its turns are running."""
+        """Record that this process is alive and its turns are running."""
         self._do(turns.seen)
 
     def turn_acted(self, session: str) -> None:
-        """Records that the agent of the running turn does something that may change files."""
+        """Record that the agent of the running turn does something that may change files."""
         self._do(lambda db: turns.acted(db, session))
 
     def turn_ended(self, session: str) -> None:
         self._do(lambda db: turns.ended(db, session))
 
     def cut_off(self) -> list[CutOff]:
-        """The turns whose process ended before they did. Each is now this process's to examine and settle."""
+        """Return the turns whose process ended before they did. Each is now claimed by this process, which must examine and settle it."""
         return self._do(lambda db: turns.cut_off(db, self.is_running))
 
     def turn_settled(self, row: int) -> None:
         self._do(lambda db: turns.settled(db, row))
 
     def last_turn(self, session: str) -> int:
-        """The highest number of a turn in the session that wrote something; 0 if none did."""
+        """Return the highest number of a turn in the session that wrote something, or 0 if none did."""
 
         def work(db: Opened) -> int:
             row = db.connection.execute(
@@ -199,28 +192,28 @@ class Store:
         return self._do(lambda db: writing.ledger(db, as_words(uri)))
 
     def ledger_uris(self) -> list[str]:
-        """The documents with unreviewed hunks, from all workspaces."""
+        """Return the documents with unreviewed hunks, from all workspaces."""
         return self._do(
             lambda db: [row[0] for row in db.connection.execute("SELECT uri FROM ledgers ORDER BY uri")]
         )
 
     def entries(self, selection: Selection | None = None) -> list[Recorded]:
-        """The entries, newest first."""
+        """Return the entries, newest first."""
         return self._do(lambda db: selecting.entries(db.connection, selection or Selection()))
 
     def count(self, selection: Selection) -> int:
         return self._do(lambda db: selecting.count(db.connection, selection))
 
     def named(self, name: str) -> list[Recorded]:
-        """Every write whose id is, begins with or ends with `name`."""
+        """Return every write whose id is, begins with or ends with `name`."""
         return self._do(lambda db: selecting.named(db.connection, name))
 
     def sessions_named(self, name: str) -> list[str]:
-        """Every session with writes whose id is or begins with `name`."""
+        """Return every session with writes whose id is or begins with `name`."""
         return self._do(lambda db: selecting.sessions_named(db.connection, name))
 
     def texts(self, entry_id: str) -> Texts:
-        """The raw texts before and after a write. Raises JournalFailed if there is no such write."""
+        """Return the raw texts before and after a write. Raises JournalFailed if there is no such write."""
 
         def work(db: Opened) -> Texts:
             row = db.connection.execute(
@@ -234,19 +227,19 @@ class Store:
         return self._do(work)
 
     def states(self, entry_id: str) -> States | None:
-        """What was and is under a write's path as a whole; None where its texts say all of it."""
+        """Return the whole states under a write's path before and after it, or None if its texts cover them."""
         return self._do(lambda db: writing.states(db.connection, entry_id))
 
     def made_folders(self, entry_ids: Sequence[str]) -> list[str]:
-        """The folders (canonical) that were made for the files of these writes."""
+        """Return the folders (canonical) that were created for the files of these writes."""
         return self._do(lambda db: writing.made_folders(db, entry_ids))
 
     def undone(self, entry_ids: Sequence[str]) -> set[str]:
-        """Those of them that a revert has taken back."""
+        """Return those of the writes that a revert has taken back."""
         return {entry.id for entry in self._these(entry_ids) if entry.state == "undone"}
 
     def removal(self, path: str) -> tuple[Recorded, FileState] | None:
-        """The newest write of this file (canonical path) that is not taken back, and what was there before it; None unless it removed the file."""
+        """Return the newest write of this file (canonical path) that is not taken back, and the state before it. None unless that write removed the file."""
 
         def work(db: Opened) -> tuple[Recorded, FileState] | None:
             row = db.connection.execute(
@@ -263,8 +256,8 @@ class Store:
         return self._do(work)
 
     def gone(self, write: Recorded) -> list[Recorded]:
-        """The writes of its file before it that were taken back after it was made, newest first. What was there before somebody removed it, and that stands,
-        was another file, unless the write after that began with it."""
+        """Return the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from before a removal that is
+        still in force belong to another file, unless the file existed again when it was next written."""
         found: list[Recorded] = []
         newer = write
         for one in self.entries(Selection(paths=(write.path,))):
@@ -278,7 +271,7 @@ class Store:
         return found
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
-        """What those did, newest first."""
+        """Return the texts and states of the writes that `gone` finds, newest first."""
         return [
             (self.texts(one.id), self.states(one.id))
             for write in self._these([entry_id])
@@ -286,7 +279,7 @@ class Store:
         ]
 
     def moved_to(self, entry_id: str) -> list[Recorded]:
-        """Of a write that removed a file: the writes of the same turn that made another one with its text, newest first."""
+        """For a write that removed a file: return the writes of the same turn that created another file with its text, newest first."""
 
         def work(db: Opened) -> list[Recorded]:
             rows = db.connection.execute(
@@ -301,19 +294,19 @@ class Store:
         return self._do(work)
 
     def paths(self, entry_ids: Sequence[str]) -> list[str]:
-        """The files (canonical paths) of these writes, each once."""
+        """Return the files (canonical paths) of these writes, each once."""
         return list(dict.fromkeys(entry.path for entry in self._these(entry_ids)))
 
     def _these(self, entry_ids: Sequence[str]) -> list[Recorded]:
         return self.entries(Selection(ids=tuple(entry_ids))) if entry_ids else []
 
     def folders_under_review(self) -> list[str]:
-        """The folders (canonical) that were made for files of agents', in writes that nobody has kept or taken back."""
+        """Return the folders (canonical) that were created for agents' files, in writes that nobody has kept or taken back."""
         return self._do(writing.folders_under_review)
 
     def told(self, path: str) -> list[Told]:
-        """The newest writes of this file (canonical path) that ended, as its review is told from; oldest first. A change of its mode is none: the text
-        with which that is noted is the one of the turn's start, whatever the file said by then."""
+        """Return the newest finished writes of this file (canonical path), oldest first, in the form from which its review is reconstructed. A change
+        of the mode alone is left out: the text recorded with it is the one from the turn's start, whatever the file contained by then."""
         entries = self.entries(Selection(paths=(path,), limit=_TOLD))
         found: list[Told] = []
         for one in reversed(entries):
@@ -332,8 +325,7 @@ class Store:
         return self._do(lambda db: writing.picked(db, entry_id))
 
     def put_back(self, path: str, text: str | None) -> bool:
-        """Whether the newest write of this file (canonical path) took others back, and left it with this text (compared form; None:
-        removed)."""
+        """Whether the newest write of this file (canonical path) took others back, and left the file with this text (compared form; None: removed)."""
 
         def work(db: Opened) -> bool:
             row = db.connection.execute(
@@ -343,13 +335,15 @@ class Store:
             ).fetchone()
             if row is None or row[0] not in TAKES_BACK:
                 return False
-            _, after, exists = row  # a file that was put back as a whole is there, and no text is noted of it
+            _, after, exists = (
+                row  # a file that was restored as a whole exists, but no text of it is recorded
+            )
             return not exists if text is None else after is not None and normal(db.texts.get(after)) == text
 
         return self._do(work)
 
     def held(self, path: str, text: str) -> bool:
-        """Whether one of the newest changes of this file (canonical path) was made of this text (compared form)."""
+        """Whether one of the newest writes of this file (canonical path) started from this text (compared form)."""
 
         def work(db: Opened) -> bool:
             rows = db.connection.execute(
@@ -361,7 +355,7 @@ class Store:
         return self._do(work)
 
     def taken_back_by(self, entry_id: str) -> list[str]:
-        """Ids of the writes that a revert took back."""
+        """Return the ids of the writes that a revert took back."""
 
         def work(db: Opened) -> list[str]:
             rows = db.connection.execute("SELECT write FROM taken_back WHERE by = ?", (entry_id,))
@@ -373,14 +367,14 @@ class Store:
         """Whether the process that journalled a write is still running."""
         return is_alive(self.folder, owner)
 
-    # What others left behind
+    # What other processes left behind
 
     def interrupted(self) -> list[Interrupted]:
-        """Unfinished writes of processes that have ended, oldest first."""
+        """Return unfinished writes of processes that have ended, oldest first."""
         return self._do(lambda db: interrupted.find(db.connection, db.texts, self.is_running))
 
     def settle(self, entry_id: str, state: EntryState) -> bool:
-        """Records how an interrupted write ended. Returns False if another process has already done so."""
+        """Record how an interrupted write ended. Returns False if another process has already done so."""
 
         def work(db: Opened) -> bool:
             with transaction(db, durable=True):
@@ -389,13 +383,13 @@ class Store:
         return self._do(work)
 
     def tidy(self, limits: Limits | None = None, now: float | None = None) -> Tidied:
-        """Deletes entries by age and size, but nothing from an open session of a running process."""
+        """Delete entries by age and size, but nothing from an open session of a running process."""
         while (tidied := self.tidy_slice(limits, now)) is None:
             pass
         return tidied
 
     def tidy_slice(self, limits: Limits | None = None, now: float | None = None) -> Tidied | None:
-        """Begins to tidy, or goes on with it: a part that takes milliseconds. None: there is more to do. The limits are those of the beginning."""
+        """Start or continue tidying, for a slice that takes milliseconds. None: there is more to do. The limits are those of the first slice."""
 
         def work(db: Opened) -> Tidied | None:
             if self._tidying is None or self._tidying[0] is not db:
@@ -421,7 +415,7 @@ class Store:
         return tidied
 
     def _tell_size(self, used: int, limit: int) -> None:
-        """What is above the limit although all that may go is gone: said once, and again when it has doubled."""
+        """Report a size above the limit although everything deletable is gone: once, and again when it has doubled."""
         if used > max(limit, 2 * self._told_bytes):
             self._told_bytes = used
             self.notices.append(
@@ -430,10 +424,8 @@ class Store:
             )
 
     def purge(self, selection: Selection) -> int:
-        """Deletes these writes and every text that only they need. Returns the number of writes. Nothing of them stays
-        in the file.
-
-        An empty selection means everything, including databases that were moved aside as damaged.
+        """Delete these writes and every text that only they need. Returns the number of writes. Nothing of them stays in the file. An empty selection
+        means everything, including databases that were moved aside as damaged.
         """
 
         def work(db: Opened) -> int:
@@ -460,12 +452,10 @@ class Store:
 
         return self._do(grown)
 
-    # Inside
+    # Internals
 
     def _do(self, work: Callable[[Opened], T], *, repair: bool = False) -> T:
-        """Runs `work` on the open database. With `repair`, runs it again on a new one if the database proves to be
-        damaged.
-        """
+        """Run `work` on the open database. With `repair`, run it again on a new one if the database proves to be damaged."""
         try:
             try:
                 return work(self._ready())

@@ -1,8 +1,9 @@
-"""The journal's texts. Each is stored once; a later text of a file is stored as changes to an earlier one if that is
-small. A large one is encoded, hashed, compressed and compared in pieces, so that no further copy of it is made.
+"""The journal's texts. Each text is stored once; a later text of a file is stored as changes to an earlier one if they are small.
 
-Texts are found by the hash of their UTF-8 (lone surrogates included). Changes are applied and compared before they are
-stored, and every text is checked against its hash when it is read. So a wrong text is never returned.
+A large text is encoded, hashed, compressed and compared in pieces, so that no further copy of it is made. Texts are found by the hash of their UTF-8
+(lone surrogates included).
+
+A wrong text is never returned: changes are applied and compared before they are stored, and every text is checked against its hash when it is read.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ MAX_DEPTH = 32
 WORTH_IT = 4
 """A text is stored as changes only if they take this many times less space."""
 LEVEL = 1
-"""zlib's: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
+"""zlib's level: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
 REMEMBERED = 4 * 1024 * 1024
-"""Characters of texts kept in memory, because a write usually starts from the text that the last one left: that one is kept whatever its size."""
+"""Characters of texts kept in memory, because a write usually starts from the text that the last one left. The most recent text is kept whatever its size."""
 PIECE = 256 * 1024
-"""Characters that are encoded at a time: so many that the allocator gives their memory back at once (glibc: from 128 KiB on)."""
+"""Characters that are encoded at a time: enough that the allocator returns their memory at once (glibc: from 128 KiB on)."""
 
 
 class TextLost(Exception):
@@ -49,7 +50,7 @@ class Prepared(NamedTuple):
     data: bytes | bytearray | None
     """None: already stored."""
     base: bytes | None = None
-    """Hash of the text that `data` changes."""
+    """The hash of the text that `data` changes."""
 
 
 class TextStore:
@@ -59,7 +60,7 @@ class TextStore:
         self._connection = connection
         self._recent: OrderedDict[bytes, Text] = OrderedDict()
         self._size = 0
-        """Characters of these texts."""
+        """The number of characters of these texts."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -79,12 +80,11 @@ class TextStore:
         one_of_many: bool = False,
         kept: Text | None = None,
     ) -> Prepared:
-        """Prepares `text` for `put`. Changes nothing and needs no transaction, so nobody waits while a large text is
-        compressed.
+        """Prepare `text` for `put`. Changes nothing and needs no transaction, so nobody waits while a large text is compressed.
 
-        `like`: the hash of a similar text that is stored, or will be stored first. In the second case pass `like_text`,
-        and if known the `line_hunks` from it to `text`, or the changes. `one_of_many`: skip the search among the remembered texts,
-        because it is most likely not one of them. `kept`: the same text, which somebody keeps anyway: it is remembered without a copy.
+        `like`: the hash of a similar text that is stored, or will be stored first. In the second case pass `like_text`, and if known the `line_hunks`
+        from it to `text`, or the changes. `one_of_many`: skip the search among the remembered texts, because it is most likely not one of them.
+        `kept`: the same text, if it stays in memory anyway: it is remembered without a copy.
         """
         whole = text if kept is None else kept
         if not one_of_many:
@@ -104,9 +104,7 @@ class TextStore:
         return Prepared(whole, digest, compressed(encoded(text)))
 
     def put(self, prepared: Prepared) -> int | None:
-        """Stores a prepared text within a transaction and returns its id. Returns None if the text it builds on was
-        deleted meanwhile; then prepare it again.
-        """
+        """Store a prepared text within a transaction and return its id. Returns None if the text it builds on was deleted meanwhile; then prepare it again."""
         self._remember(prepared.hash, prepared.text)
         known = self.find(prepared.hash)
         if prepared.data is None:
@@ -132,7 +130,7 @@ class TextStore:
         return cursor.lastrowid
 
     def get(self, text_id: int) -> str:
-        """The text with this id. Raises TextLost."""
+        """Return the text with this id. Raises TextLost."""
         return str(self._get(text_id))
 
     def _get(self, text_id: int) -> AnyText:
@@ -150,14 +148,14 @@ class TextStore:
         return text
 
     def store_whole(self, text_id: int) -> None:
-        """Stores the text whole, so that it no longer depends on its base; within a transaction. Raises TextLost."""
+        """Store the text whole, so that it no longer depends on its base; within a transaction. Raises TextLost."""
         data = compressed(encoded(self.get(text_id)))
         self._connection.execute(
             "UPDATE texts SET base = NULL, depth = 0, data = ? WHERE id = ?", (data, text_id)
         )
 
     def forget(self) -> None:
-        """Clears the memory of recent texts."""
+        """Clear the memory of recent texts."""
         self._recent.clear()
         self._size = 0
 
@@ -181,7 +179,7 @@ class TextStore:
         like_text: AnyText | None,
         hunks: Sequence[Hunk] | ChangeSet | Places | None,
     ) -> bytes | bytearray | None:
-        """The text as changes to the one with hash `like`, or None if they are not small enough."""
+        """Return the text as changes to the one with hash `like`, or None if they are not small enough."""
         like_id = self.find(like)
         if like_id is not None and self._depth(like_id) >= MAX_DEPTH:
             return None
@@ -203,7 +201,7 @@ class TextStore:
             hunks = line_hunks(like_text, text) if hunks is None else hunks
             changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
         if 2 * sum(len(edit.new) for edit in changes.edits) > len(text):
-            return None  # next to nothing of it is the other's
+            return None  # next to nothing of it is in the other text
         data = pack(changes)
         if len(data) * WORTH_IT > len(text) or not leads_to(unpack(len(like_text), data), like_text, text):
             return None
@@ -248,7 +246,7 @@ class TextStore:
 
 
 def encoded(text: AnyText) -> Iterator[bytes]:
-    """Its UTF-8, in pieces; lone surrogates included."""
+    """Yield the UTF-8 of the text in pieces, lone surrogates included."""
     if isinstance(text, Text):
         return text.utf_8()
     pieces = (text,) if len(text) <= PIECE else (text[at : at + PIECE] for at in range(0, len(text), PIECE))
@@ -271,7 +269,7 @@ def compressed(raw: Iterable[bytes]) -> bytes | bytearray:
 
 
 def _decompressed(data: bytes) -> Iterator[bytes]:
-    """In pieces. Raises zlib.error."""
+    """Yield the data in pieces. Raises zlib.error."""
     zipped, view = zlib.decompressobj(), memoryview(data)
     for at in range(0, len(view), PIECE):
         yield zipped.decompress(view[at : at + PIECE], PIECE)
@@ -283,7 +281,7 @@ def _decompressed(data: bytes) -> Iterator[bytes]:
 
 
 def leads_to(changes: ChangeSet, before: AnyText, after: AnyText) -> bool:
-    """Whether `changes` make `after` of `before`. Nothing is put together for that."""
+    """Whether `changes` turn `before` into `after`. Builds neither text."""
     if changes.new_length != len(after):
         return False
     if isinstance(before, Text):
@@ -304,9 +302,7 @@ def leads_to(changes: ChangeSet, before: AnyText, after: AnyText) -> bool:
 
 
 def pack(changes: ChangeSet) -> bytes | bytearray:
-    """Packs offsets and lengths as JSON, followed by all new texts. JSON itself would join surrogates that happen to
-    stand side by side.
-    """
+    """Pack offsets and lengths as JSON, followed by all new texts. The texts are not in the JSON, which would join adjacent surrogates."""
     places = [[edit.start, edit.end, len(edit.new)] for edit in changes.edits]
     head = json.dumps(places, separators=(",", ":")).encode() + b"\n"
     news = (piece for edit in changes.edits for piece in encoded(edit.new))
@@ -314,7 +310,7 @@ def pack(changes: ChangeSet) -> bytes | bytearray:
 
 
 def unpack(length: int, data: bytes | bytearray) -> ChangeSet:
-    """Reverses `pack`. Raises ValueError (or zlib.error) for data that `pack` did not make for a text of this length."""
+    """Reverse `pack`. Raises ValueError (or zlib.error) for data that `pack` did not make for a text of this length."""
     places, _, rest = zlib.decompress(data).partition(b"\n")
     news = _decoded(rest)
     edits: list[Edit] = []

@@ -1,8 +1,8 @@
 """Running turns: the state of a session's files when a turn began, stored so that it outlives the sidecar.
 
-An agent's commands change files without telling anybody; the changes are found when the turn ends. If the sidecar dies
-first, the next one finds them (`recovery.cut_off`) with what is stored here: the commit, the texts that differ from it,
-and the names of files whose contents are unknown. A large folder is stored as one that is not noted yet until it has been looked at. Rows are deleted when their turn ends.
+An agent's commands change files without reporting it; the changes are found when the turn ends. If the sidecar dies first, the next one finds them
+(`recovery.cut_off`) with what is stored here: the commit, the texts that differ from it, and the names of files whose contents are unknown. Until a
+large folder has been looked at, it is stored as not noted. Rows are deleted when their turn ends.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS, _LINKS, _MODES = (
 
 
 _LEADS_TO = "//"
-"""Between a link's name, which has none, and its target."""
+"""Separates a link's name, which never contains it, from its target."""
 BYTES = "bytes"
-"""The encoding of a pre-image that is no text: a character a byte."""
+"""The encoding of a pre-image that is no text: one character per byte."""
 
 
 class PreImage(NamedTuple):
@@ -48,7 +48,7 @@ class PreImage(NamedTuple):
 
 
 class SavedOver(NamedTuple):
-    """The user saved `text` where the file had said `over`; both in the compared form."""
+    """The user saved `text` where the file had `over`; both in the compared form."""
 
     over: str
     text: str
@@ -59,7 +59,7 @@ class FolderStart:
     """The state of a folder when a turn began. Names are relative to it."""
 
     folder: str
-    """Canonical."""
+    """A canonical path."""
     head: str
     """The id of git's last commit in it; "" if there is none."""
     texts: Mapping[str, PreImage]
@@ -71,13 +71,13 @@ class FolderStart:
     crlf: Sequence[str] = ()
     """Files as in the commit, but with CR LF for each LF."""
     folders: Sequence[str] | None = None
-    """All folders in it; None: that is not known."""
+    """All folders in it. None: unknown."""
     links: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Where symbolic links led."""
+    """The targets of symbolic links."""
     modes: Mapping[int, Sequence[str]] | None = None
-    """The files by their permission bits, but for those of the commonest ones, of which the name is ""; None: they are not known."""
+    """The files by their permission bits. Files with the most common bits are not listed: the name "" stands for them. None: unknown."""
     saves: Mapping[str, SavedOver] = field(default_factory=dict[str, SavedOver])
-    """What the user saved on top of changes that nobody had counted yet."""
+    """What the user saved on top of changes that were not attributed yet."""
     noted: bool = True
     """False: nothing of this is known yet, because the prompt does not wait until a large folder has been looked at."""
 
@@ -95,18 +95,18 @@ class TurnStart:
 
 
 class Written(NamedTuple):
-    """A file's last write that the journal has. The texts are raw; None: there was no file."""
+    """The journal's last write of a file. The texts are raw; None: there was no file."""
 
     entry: Recorded
     before: str | None
     after: str | None
     states: States | None
-    """What was and is there as a whole, where texts do not say all of it."""
+    """The whole states before and after it, if texts do not cover them."""
     unsaved: tuple[str | None, ...]
-    """What the file may still say, because nobody knows whether this write, and those right before it, have reached it: they were interrupted, or
-    made in the editor and perhaps not saved."""
+    """Texts that the file may still have, because nobody knows whether this write, and those directly before it, have reached it: they were
+    interrupted, or made in the editor and perhaps not saved."""
     mode: int | None
-    """The file's permission bits, as far as the journal knows them from this write or an earlier one."""
+    """The file's permission bits, if the journal knows them from this write or an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +120,16 @@ class CutOff:
     root: str
     began: float
     seen: float
-    """When the sidecar was last known to be alive, accurate to some seconds."""
+    """When the sidecar was last known to be alive, in seconds since the epoch, accurate to some seconds."""
     acted: bool
-    """The agent reported a tool call, or started a command, that may have changed files."""
+    """Whether the agent reported a tool call, or started a command, that may have changed files."""
     start: FolderStart
     written: Mapping[str, Written]
-    """By path: the last write of each file that the journal knows to be made in this turn, unless `start` has something newer."""
+    """By path: the journal's last write of each file in this turn, unless `start` has something newer."""
 
 
 def begin(db: Opened, start: TurnStart) -> None:
-    """Replaces the session's previous turn. Durable when this returns."""
+    """Store a turn, replacing the session's previous one. Durable when this returns."""
     prepared = [
         (
             folder,
@@ -169,8 +169,8 @@ def begin(db: Opened, start: TurnStart) -> None:
 
 
 def saving(db: Opened, session: str, path: str, save: SavedOver) -> None:
-    """Records that the user saved a file (canonical path) in one of the running turn's folders, on top of changes of an agent's that may not be
-    recorded yet: `saved` follows once they are."""
+    """Record that the user saved a file (canonical path) in one of the running turn's folders, on top of an agent's changes that may not be recorded
+    yet. `saved` follows once they are."""
     for row, name in _named(db, session, path):
         prepared = [db.texts.prepare(text) for text in save]
         with transaction(db, durable=False):
@@ -184,9 +184,7 @@ def saving(db: Opened, session: str, path: str, save: SavedOver) -> None:
 
 
 def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
-    """Records that the user saved a file (canonical path) in one of the running turn's folders. This is its content
-    before the agent's next change.
-    """
+    """Record that the user saved a file (canonical path) in one of the running turn's folders. This is its content before the agent's next change."""
     prepared = None
     for row, name in _named(db, session, path):
         prepared = prepared or db.texts.prepare(image.text)
@@ -200,7 +198,7 @@ def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
 
 
 def _named(db: Opened, session: str, path: str) -> Iterator[tuple[int, str]]:
-    """The rows of the running turn's folders that the file is in, with its name there."""
+    """Yield the rows of the running turn's folders that contain the file, with its name there."""
     rows = db.connection.execute(
         "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
     ).fetchall()
@@ -211,13 +209,13 @@ def _named(db: Opened, session: str, path: str) -> Iterator[tuple[int, str]]:
 
 
 def seen(db: Opened) -> None:
-    """Records that this process is alive and its turns are running."""
+    """Record that this process is alive and its turns are running."""
     with transaction(db, durable=False):
         db.connection.execute("UPDATE turns SET seen = ? WHERE owner = ?", (time.time(), db.alive.owner))
 
 
 def acted(db: Opened, session: str) -> None:
-    """Records that the turn's agent does something that may change files."""
+    """Record that the turn's agent does something that may change files."""
     with transaction(db, durable=False):
         db.connection.execute(
             "UPDATE turns SET acted = 1 WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
@@ -225,20 +223,16 @@ def acted(db: Opened, session: str) -> None:
 
 
 def ended(db: Opened, session: str) -> None:
-    """Records that the turn's changes were found. Its texts are deleted when the journal is tidied, because the next
-    turn needs most of them again.
-    """
+    """Record that the turn's changes were found. Its texts are deleted when the journal is tidied, because the next turn needs most of them again."""
     with transaction(db, durable=False):
         _forget(db.connection, _of_session(db.connection, session, db.alive.owner))
 
 
-# What others left behind
+# What other processes left behind
 
 
 def cut_off(db: Opened, is_running: Callable[[str], bool]) -> list[CutOff]:
-    """Claims and returns the turns of processes that have ended. No other process examines them while this one is
-    running.
-    """
+    """Claim and return the turns of processes that have ended. No other process examines them while this one is running."""
     found: list[CutOff] = []
     owners: dict[str, bool] = {db.alive.owner: True}
     for row, owner, claimed in db.connection.execute("SELECT id, owner, claimed FROM turns").fetchall():
@@ -261,17 +255,17 @@ def settled(db: Opened, row: int) -> None:
         _forget(db.connection, [row])
 
 
-# Throwing away
+# Deleting
 
 
 def forget_old(connection: sqlite3.Connection, before: float, is_running: Callable[[str], bool]) -> None:
-    """Deletes turns that began before `before` and whose process has ended; within a transaction."""
+    """Delete turns that began before `before` and whose process has ended; within a transaction."""
     rows = connection.execute("SELECT id, owner FROM turns WHERE began < ?", (before,)).fetchall()
     _forget(connection, [row for row, owner in rows if not is_running(owner)])
 
 
 def purge(connection: sqlite3.Connection, selection: Selection, is_running: Callable[[str], bool]) -> None:
-    """Deletes what `selection` selects from turns that have ended; within a transaction."""
+    """Delete what `selection` selects from turns that have ended; within a transaction."""
     if selection.ids is not None or selection.turn is not None:
         return
     for row, owner, session, folder in connection.execute(
@@ -333,7 +327,7 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
     for entry_id, path, before, after, created, state in connection.execute(
         "SELECT id, path, before, after, created, state FROM writes "
         "WHERE (owner = ? OR session = ? OR agent = 'revert') AND created >= ? ORDER BY id",
-        (owner, session, began),  # the session's: of whoever began to settle this turn, and was ended, too
+        (owner, session, began),  # by session, too: a process may have died while it settled this turn
     ).fetchall():
         if state == "failed" or created < since.get(as_path(path), began):
             continue
@@ -398,7 +392,7 @@ def _packed(others: Mapping[bytes, Iterable[str]]) -> bytes:
 
 
 def _unpack(packed: bytes) -> dict[bytes, list[str]]:
-    """The names by their marks."""
+    """Return the names by their marks."""
     rows = zlib.decompress(packed).split(b"\0")
     return {
         mark: [as_path(row[1:]) for row in rows if row[:1] == mark]

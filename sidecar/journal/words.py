@@ -1,5 +1,7 @@
-"""Errors from sqlite and the system in words: what is wrong with the journal, and what to do about it. No command is named: agents read this, and so
-do users of an editor's extension, which installs none."""
+"""Errors from sqlite and the system as messages: what is wrong with the journal, and what to do about it.
+
+No command is named: agents read these messages, and so do users of an editor extension, which installs no commands.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def was_moved(error: BaseException) -> bool:
 
 
 def explained(error: BaseException) -> JournalFailed:
-    """A clause to follow "it could not be journalled: ". Contains no paths, because agents see it."""
+    """Return the error as a clause to follow "it could not be journalled: ". Contains no paths, because agents see it."""
     if isinstance(error, JournalFailed):
         return error
     if isinstance(error, sqlite3.Error):
@@ -60,5 +62,5 @@ def _system_words(error: OSError) -> str:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code: the low byte of the extended one."""
+    """Return the primary result code: the low byte of the extended one."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -27,8 +27,7 @@ from sidecar.journal.texts import LEVEL, Prepared, TextLost, compressed
 
 
 def begin(db: Opened, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]]) -> list[str]:
-    """Stores new entries durably, all in one transaction, and returns their ids. `takes_back`: each one's; empty where none
-    takes anything back."""
+    """Store new entries durably, all in one transaction, and return their ids. `takes_back`: one list for each entry; empty if none takes anything back."""
     prepared = [_Prepared.of(db, entry) for entry in entries]
     with transaction(db, durable=True):
         (last,) = db.connection.execute("SELECT max(id) FROM writes").fetchone()
@@ -45,7 +44,7 @@ def begin(db: Opened, entries: Sequence[Entry], takes_back: Sequence[Sequence[st
 
 
 class _Prepared(NamedTuple):
-    """An entry, and what of it can be worked out before the transaction."""
+    """An entry, and everything about it that can be computed before the transaction."""
 
     entry: Entry
     hunks: Sequence[Hunk] | ChangeSet | Places
@@ -109,11 +108,11 @@ def _packed(state: FileState | None) -> tuple[str, int, bytes]:
 
 
 States: TypeAlias = tuple[FileState | None, FileState | None]
-"""What was and is under a path as a whole; None: nothing."""
+"""The whole states under a path before and after a write. None: nothing is there."""
 
 
 def states(connection: sqlite3.Connection, entry_id: str) -> States | None:
-    """None where the texts say all of it."""
+    """Return the states of a write, or None if its texts cover them."""
     rows = connection.execute(
         "SELECT kind, mode, data FROM states WHERE write = ? ORDER BY side", (entry_id,)
     ).fetchall()
@@ -126,7 +125,7 @@ def states(connection: sqlite3.Connection, entry_id: str) -> States | None:
 
 
 def made_folders(db: Opened, entry_ids: Sequence[str]) -> list[str]:
-    """The folders that were made for these writes."""
+    """Return the folders that were created for these writes."""
     found: dict[str, None] = {}
     for entry_id in entry_ids:
         rows = db.connection.execute("SELECT folder FROM made_folders WHERE write = ?", (entry_id,))
@@ -135,7 +134,7 @@ def made_folders(db: Opened, entry_ids: Sequence[str]) -> list[str]:
 
 
 def folders_under_review(db: Opened) -> list[str]:
-    """The folders that were made for writes that nobody has kept or taken back."""
+    """Return the folders that were created for writes that nobody has kept or taken back."""
     rows = db.connection.execute(
         "SELECT DISTINCT folder FROM made_folders JOIN writes ON writes.id = write WHERE state IN ('done', 'unknown')"
     )
@@ -143,14 +142,14 @@ def folders_under_review(db: Opened) -> list[str]:
 
 
 def finish_all(db: Opened, entry_ids: Iterable[str], state: EntryState) -> None:
-    """Records how writes ended as planned, or not at all."""
+    """Record that writes ended as planned, or were not made."""
     with transaction(db, durable=False):
         for entry_id in entry_ids:
             set_state(db.connection, entry_id, state)
 
 
 def finish(db: Opened, entry_id: str, state: EntryState, after: str) -> None:
-    """Records how a write ended that left a text other than the planned one; durable when this returns."""
+    """Record how a write ended that left a text other than the planned one; durable when this returns."""
     row = db.connection.execute("SELECT before FROM writes WHERE id = ?", (entry_id,)).fetchone()
     before_id: int | None = None if row is None else row[0]
     before = None if before_id is None else db.texts.get(before_id)
@@ -167,7 +166,7 @@ def finish(db: Opened, entry_id: str, state: EntryState, after: str) -> None:
 
 
 def lines_changed(before: str | None, after: str | None) -> tuple[int, int]:
-    """The number of whole lines added and removed."""
+    """Return the number of whole lines added and removed."""
     old, new = before or "", after or ""
     return _lines_changed(old, new, line_hunks(old, new))
 
@@ -188,7 +187,7 @@ def _lines(text: str, start: int, end: int) -> int:
 def _prepare(
     db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet | Places
 ) -> Sequence[Prepared | None]:
-    """Prepares both texts. `hunks`: the changes between them."""
+    """Prepare both texts. `hunks`: the changes between them."""
     row = db.connection.execute(
         "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",
         (as_blob(entry.path),),
@@ -213,7 +212,7 @@ def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | 
 
 
 def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
-    """Adds the session if it is new; within a transaction."""
+    """Add the session if it is new; within a transaction."""
     db.connection.execute(
         "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)",
         (as_words(session), db.alive.owner, as_words(agent), as_blob(cwd), os.getpid(), time.time()),
@@ -221,7 +220,7 @@ def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
 
 
 def save_ledger(db: Opened, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-    """Replaces what was stored for this document. `AsJson` is stored compressed."""
+    """Replace what was stored for this document. `AsJson` is stored compressed."""
     packed = hunks if isinstance(hunks, bytes) else compressed(hunks)
     row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
     prepared = db.texts.prepare(text, None if row is None else db.texts.hash_of(row[0]))
@@ -233,7 +232,7 @@ def save_ledger(db: Opened, uri: str, text: str | Text, hunks: bytes | AsJson) -
 
 
 def save_picked(db: Opened, path: str, text: str, hunks: bytes) -> None:
-    """Stores hunks of the file that were kept one by one, and the text that they are in."""
+    """Store hunks of the file that were kept one by one, and the text that contains them."""
     row = db.connection.execute(
         "SELECT id, coalesce(after, before) FROM writes WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
         (as_blob(path),),
@@ -248,7 +247,7 @@ def save_picked(db: Opened, path: str, text: str, hunks: bytes) -> None:
 
 
 def picked(db: Opened, entry_id: str) -> list[Picked]:
-    """What was kept one by one between this write and the file's next one; what is damaged is left out."""
+    """Return what was kept one by one between this write and the file's next one. Damaged rows are left out."""
     rows = db.connection.execute("SELECT text, hunks FROM picked WHERE write = ? ORDER BY rowid", (entry_id,))
     found: list[Picked] = []
     for text, hunks in rows.fetchall():
@@ -258,11 +257,11 @@ def picked(db: Opened, entry_id: str) -> list[Picked]:
 
 
 _COMPRESSED = b"x"
-"""zlib's first byte; JSON has another."""
+"""zlib's first byte, which JSON never starts with."""
 
 
 def ledger(db: Opened, uri: str) -> tuple[str, bytes] | None:
-    """What is stored for a document. Raises TextLost."""
+    """Return what is stored for a document. Raises TextLost."""
     row = db.connection.execute("SELECT text, hunks FROM ledgers WHERE uri = ?", (uri,)).fetchone()
     if row is None:
         return None
@@ -276,10 +275,9 @@ def ledger(db: Opened, uri: str) -> tuple[str, bytes] | None:
 def set_state(
     connection: sqlite3.Connection, entry_id: str, state: State, only_if: State | None = None
 ) -> bool:
-    """Sets a write's state within a transaction. Returns whether it was set.
+    """Set a write's state within a transaction. Returns whether it was set.
 
-    When a revert becomes done, the writes it took back become undone; when a revert is itself undone, they get their
-    old state back.
+    When a revert becomes done, the writes it took back become undone; when a revert is itself undone, they get their old state back.
     """
     row = connection.execute("SELECT state FROM writes WHERE id = ?", (entry_id,)).fetchone()
     if row is None or (only_if is not None and row[0] != only_if):

@@ -41,7 +41,7 @@ class Pending:
     def fail(self, error: Exception) -> None:
         if not self._future.done():
             self._future.set_exception(error)
-            self._future.exception()  # marks it as retrieved: nobody may be waiting, and asyncio should not complain about that
+            self._future.exception()  # retrieved, or asyncio complains if nobody waits
 
     def add_done_callback(self, callback: Callable[[asyncio.Future[object]], None]) -> None:
         self._future.add_done_callback(callback)

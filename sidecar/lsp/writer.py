@@ -123,7 +123,7 @@ class Writer:
             _log.warning("the editor reads too slowly: some updates are not sent")
         half = self._soft_limit // 2
         candidates = [k for k, other in self._queue.items() if other.coalescible and k != key]
-        # huge ones first: for one of them all that was said beside it would go
+        # huge ones first: otherwise all other updates would be dropped to keep one of them
         for candidate in sorted(candidates, key=lambda k: self._queue[k].size <= half):
             self._soft -= self._queue.pop(candidate).size
             self.dropped += 1
