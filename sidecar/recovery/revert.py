@@ -261,7 +261,7 @@ class _Job:
                 out += [write.id for write in some]
         self._writes = every
         if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
-            self._prune()  # whoever removed the file may have left its folders
+            self._prune()  # whoever removed the file may have left its folders, or was interrupted
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
         if any(map(_is_done, done)) and not self._dry_run:
