@@ -4,19 +4,21 @@ and saves atomically.
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
     folders.py   folder(roots, path) -> canonical path | Refusal: where a command is run
+    folder_entries.py  entries(root, relative, depth, most): the listing of a folder, with metadata
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes, Encoded.of(text, …): the same in pieces
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
+    searching.py lines_with(pattern, folder, names, texts): the lines in which a pattern is found
     save.py      save(resolved, bytes or Encoded, expected), create(missing, bytes or Encoded), check_writable
     remove.py    remove(resolved, expected)
-    folder_syncs.py  FolderSyncs: what many of these change in a folder is made durable with one wait
-    made_folders.py  the folders that are made for a file, and go with it
+    folder_syncs.py  FolderSyncs: makes many new names in a folder durable with one wait
+    made_folders.py  the folders that are created for a file, and removed with it
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
-    states.py    text_of(state), less_gone(state, …): what is under a name as text, and as it would be without writes that were taken back
+    states.py    text_of(state), less_gone(state, …): the state under a name as text, and without writes that were taken back
     metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
     git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
     file_table.py  FileTable: the stats of many files in few bytes
-    git_index.py   which of them git knows to be as it saw them last, so that they need not be read
-    line_ends.py   the line ends that git gives them at checkout
+    git_index.py   which files git knows to be unchanged, so that they need not be read
+    line_ends.py   the line ends that git gives files at checkout
     watching.py  FolderWatch: reports that something in a folder changed
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
     windows.py, win32.py   the same for Windows: rules for path texts, checks on the open handle

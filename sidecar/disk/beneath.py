@@ -1,6 +1,4 @@
-"""`open_beneath`: the only way into a root. It uses openat2 where available and the descriptor walk elsewhere. Both
-refuse every symbolic link.
-"""
+"""`open_beneath`: the only way into a root. It uses openat2 where available, otherwise the descriptor walk. Both refuse every symbolic link."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ open_beneath = openat2.open_beneath if openat2.available() else walk.open_beneat
 # O_NONBLOCK: opening a FIFO without a writer must not block. O_NOCTTY: a terminal must not become our controlling
 # terminal.
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-"""To read a file."""
+"""Flags to read a file."""
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
-"""To look things up in a folder."""
+"""Flags to look things up in a folder."""
 LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
-"""To list a folder, or to fsync it (not possible through O_PATH)."""
+"""Flags to list a folder, or to fsync it (not possible through O_PATH)."""
 
 _MAX_LINKS = 40  # Linux's own limit (path_resolution(7))
 
@@ -37,16 +35,13 @@ class LeftKnownFolders(Exception):
 
 
 def physical(path: str, is_known: Callable[[str], bool] = lambda _: True) -> str:
-    """Returns the absolute path with links followed and `..` resolved physically. Components that do not exist are kept
-    as given.
+    """Return the absolute path with links followed and `..` resolved physically. Components that do not exist are kept as given.
 
-    A link in /proc keeps its name: only the kernel knows its target, and its text may name another file (another
-    process's root reads as "/").
+    A link in /proc keeps its name: only the kernel knows its target, and its text may name another file (another process's root reads as "/").
 
-    The result is advisory; open it beneath a root again. Raises LinkLoop and DotsAfterMissing. Raises LeftKnownFolders
-    instead if either error, or a successful `..`, would depend on what exists in a folder for which `is_known` is
-    false. (`os.path.realpath` is no replacement: before Python 3.14 it recurses without limit on chains of links, and
-    it resolves `..` after a missing component as text.)
+    The result is advisory; open it beneath a root again. Raises LinkLoop and DotsAfterMissing. Raises LeftKnownFolders instead if either error, or a
+    successful `..`, would depend on what exists in a folder for which `is_known` is false. (`os.path.realpath` is no replacement: before Python 3.14
+    it recurses without limit on chains of links, and it resolves `..` after a missing component as text.)
     """
     rest = path.split("/")[::-1]
     done = ""

@@ -21,7 +21,7 @@ SNIFF_BYTES = 8192
 """A NUL this near the start makes a file binary: git's own rule (buffer_is_binary looks at the first 8000)."""
 
 _PIECE = 256 * 1024
-"""Characters that are encoded at a time."""
+"""The number of characters that are encoded at a time."""
 
 _MARKS: tuple[tuple[bytes, TextEncoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -39,7 +39,7 @@ class Decoded(NamedTuple):
 
 
 def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refusal:
-    """Returns the encoding and the BOM, from the first 8 KiB (or all bytes if there are fewer)."""
+    """Return the encoding and the BOM, from the first 8 KiB (or all bytes if there are fewer)."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         # UTF-32-LE begins with UTF-16-LE's mark and would decode to NULs between the characters.
         return undecodable("utf-32", requested)
@@ -54,10 +54,8 @@ def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refu
 
 
 def decode(data: bytes, requested: str = "") -> Decoded | Refusal:
-    """Decodes a whole file. Returns BINARY or UNDECODABLE (`data["encoding"]`: the encoding that was tried) if it is
-    not text.
-
-    `requested`: the path to name in the refusal.
+    """Decode a whole file. Returns BINARY or UNDECODABLE (`data["encoding"]`: the encoding that was tried) if it is not text. `requested`: the path
+    to name in the refusal.
     """
     found = sniff(data[:SNIFF_BYTES], requested)
     if isinstance(found, Refusal):
@@ -71,9 +69,7 @@ def decode(data: bytes, requested: str = "") -> Decoded | Refusal:
 
 
 def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> bytes | Refusal:
-    """Encodes a whole file, BOM included. Returns UNENCODABLE for lone surrogates, and for NUL, because later readers
-    would take the file for binary.
-    """
+    """Encode a whole file, BOM included. Returns UNENCODABLE for lone surrogates, and for NUL, because later readers would treat the file as binary."""
     if "\0" in text:
         return Refusal(
             Kind.UNENCODABLE, f"The text contains a NUL character, which is not written to files: {requested}"
@@ -87,7 +83,7 @@ def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str 
 
 
 class Encoded:
-    """The bytes that `encode` would give, made piece by piece while they are written: a large text is in memory once."""
+    """The bytes that `encode` would return, produced piece by piece while they are written, so that a large text is in memory only once."""
 
     def __init__(self, text: AnyText, encoding: str, bom: bytes, size: int) -> None:
         self._text = text
@@ -99,7 +95,7 @@ class Encoded:
     def of(
         text: AnyText, encoding: str = "utf-8", bom: bytes = b"", requested: str = ""
     ) -> Encoded | Refusal:
-        """Refused as by `encode`."""
+        """Return the encoded text, or the same refusals as `encode`."""
         size = len(bom)
         for piece in _pieces(text):
             data = encode(piece, encoding, requested=requested)
@@ -124,5 +120,5 @@ def _pieces(text: AnyText) -> Iterator[str]:
 
 
 def undecodable(encoding: str, requested: str) -> Refusal:
-    """The refusal of a file whose bytes do not match the encoding that its BOM, or the missing BOM, implies."""
+    """Return the refusal of a file whose bytes do not match the encoding that its BOM, or the missing BOM, implies."""
     return Refusal(Kind.UNDECODABLE, f"The file is not valid {encoding}: {requested}", {"encoding": encoding})

@@ -1,7 +1,7 @@
-"""FileTable: what many files of a folder are by their stat, in about 80 bytes a file: their names and one packed row each, folder by folder.
+"""FileTable: the stats of many files in a folder, in about 80 bytes a file: their names and one packed row each, folder by folder.
 
-A table does not change. Two tables of the same tree share the folders in which nothing changed, so that each further turn, of whichever session,
-costs what has changed and not what is there.
+A table is immutable. Two tables of the same tree share the folders in which nothing changed. So a further turn, in any session, costs only as much
+memory as has changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _ROW = struct.Struct("=QQQqqH")
 _64_BITS = 0xFFFF_FFFF_FFFF_FFFF
 
 COMPARED, SAME, CRLF, COMMITTED = 1, 2, 4, 8
-"""Flags of a file: it was compared with the last commit; it is the same; it is, but for the CR before each LF; the commit has a file of that name."""
+"""Flags of a file, in this order: it was compared with the last commit; it is the same; it is the same except for the CR before each LF; the commit
+has a file of that name."""
 
 
 class Entry(NamedTuple):
@@ -37,7 +38,7 @@ class Entry(NamedTuple):
 
 
 class Files:
-    """The regular files right in one folder, in the order of their names' bytes."""
+    """The regular files directly in one folder, in the order of their names' bytes."""
 
     __slots__ = ("_ends", "_names", "flags", "rows")
 
@@ -46,7 +47,7 @@ class Files:
         self._ends = array("I", accumulate(len(name) + 1 for name in names))
         self.rows = rows
         self.flags = flags
-        """A byte each."""
+        """One byte per file."""
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -55,7 +56,7 @@ class Files:
         return self._names.split(b"\0")[:-1]
 
     def index(self, name: bytes) -> int:
-        """-1: there is no such file."""
+        """Return the file's index, or -1 if there is no such file."""
         at = bisect_left(range(len(self._ends)), name, key=self._name)
         return at if at < len(self._ends) and self._name(at) == name else -1
 
@@ -67,13 +68,13 @@ class Files:
         return self.rows[index * _ROW.size : (index + 1) * _ROW.size]
 
     def flagged(self, flags: bytes) -> Files:
-        """The same files with other flags."""
+        """Return the same files with other flags."""
         other = Files.__new__(Files)
         other._names, other._ends, other.rows, other.flags = self._names, self._ends, self.rows, flags
         return other
 
     def has_same_files(self, other: Files) -> bool:
-        """By name and stat."""
+        """Whether the names and stats are equal."""
         return self.rows == other.rows and self._names == other._names
 
     def _name(self, index: int) -> bytes:
@@ -81,13 +82,13 @@ class Files:
 
 
 class FileTable:
-    """By name, relative to a folder."""
+    """Files by name, relative to a folder."""
 
     __slots__ = ("_size", "folders")
 
     def __init__(self, folders: Mapping[str, Files]) -> None:
         self.folders = folders
-        """By the folder's name; "": the files at the top."""
+        """By the folder's name; "" has the files at the top."""
         self._size = sum(map(len, folders.values()))
 
     def __len__(self) -> int:
@@ -113,7 +114,7 @@ class FileTable:
                 yield top + os.fsdecode(name), files.entry(at)
 
     def unlike(self, is_like: Callable[[int], object]) -> Iterator[str]:
-        """The names of those whose flags are not like that."""
+        """Yield the names of the files whose flags do not satisfy `is_like`."""
         like = bytes(flags for flags in range(256) if is_like(flags))
         for folder, files in self.folders.items():
             if not files.flags.translate(None, like):
@@ -124,7 +125,7 @@ class FileTable:
                     yield top + os.fsdecode(name)
 
     def differing(self, other: FileTable) -> Iterator[str]:
-        """The names of those that are in one only, or with another stat or mode."""
+        """Yield the names of the files that are in only one table, or differ in stat or mode."""
         for folder in self.folders.keys() | other.folders.keys():
             mine, others = self.folders.get(folder, _NONE), other.folders.get(folder, _NONE)
             if mine is others or mine.has_same_files(others):
@@ -138,7 +139,7 @@ class FileTable:
                 yield top + os.fsdecode(name)
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Those of the names that it does not have."""
+        """Return those of the names that the table does not have."""
         found: list[str] = []
         for folder, wanted in _by_folder(names).items():
             files = self.folders.get(folder)
@@ -148,8 +149,8 @@ class FileTable:
         return found
 
     def like(self, other: FileTable, but: Iterable[str]) -> FileTable:
-        """The same with the flags that `other` has for the files that are in both, with the same stat and mode, and not among `but`. What is the same
-        is shared."""
+        """Return this table with the flags of `other` for files that are in both with the same stat and mode, and are not among `but`. Equal folders
+        are shared."""
         without = {folder: set(map(os.fsencode, names)) for folder, names in _by_folder(but).items()}
         folders: dict[str, Files] = {}
         for folder, files in self.folders.items():
@@ -169,7 +170,7 @@ class FileTable:
         return FileTable(folders)
 
     def with_flags(self, flags: Mapping[str, int]) -> FileTable:
-        """The same with other flags for these files."""
+        """Return this table with other flags for these files."""
         folders = dict(self.folders)
         for folder, names in _by_folder(flags).items():
             files = folders.get(folder)
@@ -185,7 +186,7 @@ class FileTable:
         return FileTable(folders)
 
     def sharing(self, other: FileTable) -> FileTable:
-        """The same with the folders of `other` that are equal."""
+        """Return this table, sharing those folders of `other` that are equal."""
         folders = {
             folder: was
             if (was := other.folders.get(folder)) is not None
@@ -204,21 +205,22 @@ class FileTable:
 
 
 class Listed(NamedTuple):
-    """What is under some names of a folder."""
+    """What exists under some names in a folder."""
 
     files: FileTable
     """Without flags."""
     links: dict[str, str]
-    """Where symbolic links lead, as it is written there."""
+    """The targets of symbolic links, as stored in them."""
     recent: dict[str, int]
-    """Of those that changed later than was asked for: when, in nanoseconds since the epoch."""
+    """Files and links that changed later than `since`, with the time in nanoseconds since the epoch."""
     missing: list[str]
     moved: dict[str, int]
-    """Of the folders that were moved, as far as that shows, later than was asked for: when. What is in them has not changed by that."""
+    """Folders that, as far as can be seen, were moved later than `since`, with the time in nanoseconds since the epoch. A move does not change the contents."""
 
 
 def listed(folder: str, names: Iterable[str], since: int) -> Listed:
-    """What is there now. `folder`: an absolute path; `names`: relative to it. `since`: see `Listed.recent`. Blocks; any thread."""
+    """Return what exists now. `folder`: an absolute path; `names`: relative to it. `since`: nanoseconds since the epoch, see `Listed.recent`. Blocks;
+    any thread."""
     folders: dict[str, Files] = {}
     found = Listed(FileTable({}), {}, {}, [], {})
     top = os.path.join(folder, "")
@@ -265,7 +267,7 @@ def _moved(folder: str, names: Iterable[str], since: int) -> Iterator[tuple[str,
 
 
 def changed_ns(stat: os.stat_result) -> int:
-    """When it changed last, as far as the system says so by itself. Windows' ctime is when it was made."""
+    """Return the time of the last change that the system itself records, in nanoseconds. On Windows, that is the mtime: its ctime is the time of creation."""
     return stat.st_mtime_ns if sys.platform == "win32" else stat.st_ctime_ns
 
 
@@ -273,7 +275,7 @@ def _row(stat: os.stat_result) -> bytes:
     return _ROW.pack(
         stat.st_dev & _64_BITS,
         stat.st_ino
-        & _64_BITS,  # ReFS has longer ones; two of them that differ only there are still told apart by their times
+        & _64_BITS,  # ReFS has longer ones; two that differ only there still differ in their times
         stat.st_size,
         stat.st_mtime_ns,
         stat.st_ctime_ns,

@@ -1,4 +1,4 @@
-"""entries: what a folder beneath a root holds, with metadata. Names and numbers only; nothing is opened but folders."""
+"""entries: lists a folder beneath a root, with metadata. Names and numbers only; nothing is opened but folders."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ EntryKind = Literal["file", "folder", "link", "other"]
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
     name: str
-    """Relative to the folder that was asked for, with `/`."""
+    """Relative to the listed folder, with `/`."""
     kind: EntryKind
     size: int
-    """Bytes; 0 for what is not a file."""
+    """In bytes; 0 if it is not a file."""
     changed_ns: int
-    """Time of the last change of content, in nanoseconds since 1970."""
+    """The mtime, in nanoseconds since 1970."""
     mode: int
     """Permission bits."""
 
 
 def entries(root: Root, relative: str, depth: int, most: int) -> tuple[list[FolderEntry], bool]:
-    """The entries down to `depth` levels, folders before what is in them, by name; and whether there are more than `most`.
-
-    Links are listed and never followed. Blocks; any thread. Raises OSError for the folder itself."""
+    """Return the entries down to `depth` levels, each folder before its contents, sorted by name, and whether there are more than `most`. Links are
+    listed and never followed. Blocks; any thread. Raises OSError for the folder itself."""
     found: list[FolderEntry] = []
     folders = [(relative, "", 1)]
     while folders:
@@ -41,7 +40,7 @@ def entries(root: Root, relative: str, depth: int, most: int) -> tuple[list[Fold
         except OSError:
             if not name:
                 raise
-            continue  # swapped, or closed to us
+            continue  # swapped meanwhile, or not readable
         for entry, stat in sorted(inner, key=lambda pair: pair[0]):
             if len(found) >= most:
                 return found, True

@@ -1,10 +1,9 @@
-"""The names of the files in a folder that people work on: those git tracks or does not ignore. Without git, all files
-of a small folder.
+"""The names of the files in a folder that people work on: those that git tracks or does not ignore. Without git, all files of a small folder.
 
-A folder with a `.git` of its own is a tree of its own: a repository in a repository, a submodule, or one of several in a folder that
-is none itself.
+A folder with its own `.git` is a separate tree: a nested repository, a submodule, or one of several repositories in a folder that is not a repository
+itself.
 
-Bounded: a tree with too many files is treated as having none.
+The work is bounded: a tree with too many files is treated as having none.
 """
 
 from __future__ import annotations
@@ -18,58 +17,58 @@ from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
 
 MAX_FILES = 300_000
-"""The most files of one folder with git, and of all trees in a folder together."""
+"""The limit for one folder with git, and for all trees in a folder together."""
 MAX_TREES = 200
-"""The most trees in one folder: git takes about ten milliseconds for each."""
+"""The limit of trees in one folder: git takes about ten milliseconds for each."""
 MAX_FILES_WITHOUT_GIT = 100_000
 MAX_FOLDERS_WITHOUT_GIT = 50_000
 """Folders take time too, even empty ones."""
 COUNTED = 250
-"""Files after which it is told how many there are, as they are found."""
+"""The number of files after which their count is reported while they are found."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
 """Folders that are not walked where git does not say what to ignore. Hidden folders are not walked either."""
 
 
 class Entries(NamedTuple):
-    """What is under some names of a folder."""
+    """What exists under some names in a folder."""
 
     stats: dict[str, Stat]
-    """Of regular files."""
+    """The stats of regular files."""
     modes: dict[str, int]
     """Their permission bits."""
     links: dict[str, str]
-    """Where symbolic links lead, as it is written there."""
+    """The targets of symbolic links, as stored in them."""
 
 
 class Tree(NamedTuple):
     """The files of one repository, or of a folder without git."""
 
     folder: str
-    """Absolute."""
+    """An absolute path."""
     names: list[str]
-    """Relative to `folder`, without those of other trees in it."""
+    """Relative to `folder`, without the files of other trees in it."""
 
 
 class Trees(NamedTuple):
     found: list[Tree]
-    """The folder's own first; each before those in it."""
+    """The folder's own tree first; each tree before those in it."""
     too_large: list[str]
-    """Folders of trees that have too many files, or are too many."""
+    """The folders of trees that have too many files, or exceed the number of trees."""
 
 
 Counted = Callable[[int], None]
-"""Told how many files there are at least, as soon as that is known."""
+"""Called with the least number of files, as soon as it is known."""
 
 
 def _tell_nobody(_: int) -> None: ...
 
 
 def trees(folder: str, counted: Counted = _tell_nobody) -> Trees:
-    """The trees in a folder (an absolute path), its own included."""
+    """Return the trees in a folder (an absolute path), including its own."""
     all_trees = Trees([], [])
     left = [folder]
     files = 0
-    for top in left:  # it grows meanwhile
+    for top in left:  # the list grows meanwhile
         if len(all_trees.found) == MAX_TREES:
             all_trees.too_large.append(top)
             continue
@@ -86,8 +85,8 @@ def trees(folder: str, counted: Counted = _tell_nobody) -> Trees:
 def own(
     folder: str, *, alone: bool = False, counted: Counted = _tell_nobody
 ) -> tuple[Tree | None, list[str]]:
-    """The tree of this folder (an absolute path), and the names of the trees in it. None if it has too many files. `alone`: it
-    does not belong to a repository around it."""
+    """Return the folder's own tree (an absolute path), and the names of the trees in it. None if it has too many files. `alone`: it does not belong
+    to a repository around it."""
     known = git_head.names(folder, alone=alone)
     if known is not None:
         counted(len(known.files))
@@ -109,7 +108,7 @@ def own(
 
 
 def names(folder: str) -> list[str] | None:
-    """Lists the files to look at, relative to `folder` (an absolute path), those of all trees. Returns None if its own are too many."""
+    """Return the files to look at, of all trees, relative to `folder` (an absolute path). None if the folder's own tree has too many."""
     found = trees(folder)
     if not found.found or found.found[0].folder != folder:
         return None
@@ -121,7 +120,7 @@ def names(folder: str) -> list[str] | None:
 
 
 def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
-    """The stats of those that are regular files."""
+    """Return the stats of those that are regular files."""
     found: dict[str, Stat] = {}
     for name in of:
         try:
@@ -134,7 +133,7 @@ def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
 
 
 def entries(folder: str, of: Iterable[str]) -> Entries:
-    """Of those that are regular files or symbolic links."""
+    """Return the entries of those that are regular files or symbolic links."""
     found = Entries({}, {}, {})
     top = os.path.join(folder, "") if folder else ""
     for name in of:
@@ -152,7 +151,7 @@ def entries(folder: str, of: Iterable[str]) -> Entries:
 
 
 def folders(folder: str) -> set[str] | None:
-    """The folders in it, relative to it; those that are skipped by name are not entered. None: too many."""
+    """Return the folders in it, relative to it. Folders that are skipped by name are not entered. None: too many."""
     found: set[str] = set()
     left = [""]
     while left:
@@ -170,7 +169,7 @@ def folders(folder: str) -> set[str] | None:
 
 
 def is_left_out(folder: str, name: str) -> bool:
-    """Whether a file of that name, relative to the folder, is none of `names`, were it there."""
+    """Whether `names` would leave out a file of that name, relative to the folder, if it existed."""
     ignored = git_head.is_ignored(folder, name)
     if ignored is not None:
         return ignored
@@ -183,8 +182,8 @@ def is_skipped(name: str) -> bool:
 
 
 def _walk(folder: str, repositories: list[str]) -> Iterator[str | None]:
-    """Yields files by name, and None for each folder entered; folders with a `.git` are added to `repositories` instead. Uses a list instead
-    of recursion, because folders can be nested as deeply as a path allows.
+    """Yield files by name, and None for each folder entered. Folders with a `.git` are added to `repositories` instead. Uses a list instead of
+    recursion, because folders can be nested as deeply as a path allows.
     """
     left = [""]
     while left:

@@ -1,4 +1,4 @@
-"""FolderSyncs: makes the new names in folders durable together: one wait for each folder, however many of its files were saved."""
+"""FolderSyncs: makes new names in folders durable together, with one wait for each folder, however many of its files were saved."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from types import TracebackType
 from typing import Self
 
 Sync = Callable[[int], None]
-"""Gets the descriptor of an open folder in which a name has changed, and sees to it that the change outlasts a crash."""
+"""Called with the descriptor of an open folder in which a name has changed. Makes the change survive a crash."""
 
 
 def sync_folder(folder: int) -> None:
-    """At once. Some file systems cannot do this (nor can O_PATH descriptors). The name itself has changed."""
+    """Sync at once. Some file systems cannot do this (nor can O_PATH descriptors). The name has changed in any case."""
     with suppress(OSError):
         os.fsync(folder)
 
 
 class FolderSyncs:
-    """Hold it open as a context manager; what was not synced by the end never is."""
+    """Use it as a context manager. What is not synced before its end is never synced."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], int] = {}
         """A descriptor of each folder, by device and inode."""
 
     def later(self, folder: int) -> None:
-        """A `Sync` that leaves it to `sync`. `folder` may be closed afterwards. Any thread."""
+        """A `Sync` that defers to `sync`. `folder` may be closed afterwards. Any thread."""
         try:
             stat = os.fstat(folder)
             key = (stat.st_dev, stat.st_ino)
@@ -38,7 +38,7 @@ class FolderSyncs:
             sync_folder(folder)
 
     def sync(self) -> None:
-        """All names that have changed until now are durable when this returns. Blocks for the disk; any thread."""
+        """Make all names that have changed so far durable. Blocks for the disk; any thread."""
         for folder in self._held.values():
             sync_folder(folder)
 

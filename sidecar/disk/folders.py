@@ -1,7 +1,6 @@
 """folder: finds the folder that a requested path means, at or beneath one of a session's roots, or a refusal.
 
-The result is the working directory for a command, which takes a name. It limits where a command starts, not where it
-may go.
+The result is the working directory for a command, and is therefore a name. It limits where a command starts, not where it may go.
 """
 
 from __future__ import annotations
@@ -17,9 +16,7 @@ from sidecar.disk.roots import Roots
 
 
 def folder(roots: Roots, path: str) -> str | Refusal:
-    """Returns the folder's canonical path. OUTSIDE and SYMLINK_ESCAPE do not depend on whether it exists; NOT_FOUND
-    also means that it is not a folder.
-    """
+    """Return the folder's canonical path. OUTSIDE and SYMLINK_ESCAPE do not depend on whether it exists; NOT_FOUND also means that it is not a folder."""
     bad = check_request(path)
     if bad is not None:
         return bad

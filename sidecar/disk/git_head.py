@@ -1,11 +1,9 @@
-"""Reads git repositories: which files a folder has, and their contents in the last commit. Nothing from the repository
-is ever executed.
+"""Reads git repositories: which files a folder has, and their contents in the last commit. Nothing from the repository is ever executed.
 
-A repository is hostile input: its config names programs (fsmonitor, hooks, filters, text conversion, remote helpers).
-So this module uses only commands that read objects, the index and names, and none that compares or converts contents.
-Whatever those commands could start is disabled on the command line, which the repository's config cannot override.
-Nothing is fetched. Neither the user's environment nor the user's git config is passed on. Callers compare contents
-themselves, by object id.
+A repository is hostile input: its config names programs (fsmonitor, hooks, filters, text conversion, remote helpers). So this module uses only
+commands that read objects, the index and names, and none that compares or converts contents. Whatever those commands could start is disabled on the
+command line, which the repository's config cannot override. Nothing is fetched. Neither the user's environment nor the user's git config is passed
+on. Callers compare contents themselves, by object id.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
     "submodule.recurse=false",
-    "protocol.allow=never",  # a missing object is not fetched: a partial clone would do so with programs that it names
+    "protocol.allow=never",  # no object is fetched: a partial clone would do so with programs that it names
     "safe.bareRepository=explicit",
 )
 _ENVIRONMENT = {
@@ -40,28 +38,29 @@ _ENVIRONMENT = {
 _OPTIONS = ("--no-pager", "--no-optional-locks")
 _LITERAL = "--literal-pathspecs"
 SECONDS = 10.0
-"""Limit for one command."""
+"""The time limit for one command, in seconds."""
 MOST_OUTPUT = 64 * 1024 * 1024
-"""Bytes of file names that are read. A folder with more is too large to look at."""
+"""The limit for a command's output, in bytes. A folder with more file names is too large to look at."""
 PART = 1024 * 1024
 """Bytes of a long answer that are read at a time."""
 LONG_SECONDS = 60.0
-"""Limit for a command whose answer is taken in parts: whoever takes them may be slow."""
+"""The time limit, in seconds, for a command whose answer is read in parts: the reader may be slow."""
 
 
 _COMMIT_FILES = ("HEAD", "logs/HEAD", "index", "packed-refs", "reftable/tables.list")
-"""What git may write for a commit, beside the branch's own file. These come before that, so they do not say that the commit is there."""
+"""Files that git may write for a commit, besides the branch's own file. They are written before that, so a change in them does not prove that the
+commit is there."""
 _AT_ONCE = 200
-"""File names on one command line."""
+"""The number of file names on one command line."""
 
 _GITLINK = b"160000 "
-"""A submodule in what `ls-files -t --stage` says."""
+"""A submodule in the output of `ls-files -t --stage`."""
 _OTHER = b"? "
-"""The same for what is not in the index."""
+"""In the same output: a file that is not in the index."""
 
 
 class Names(NamedTuple):
-    """What a repository has in a folder. Names are relative to that."""
+    """The contents of a repository in a folder. Names are relative to the folder."""
 
     files: list[str]
     repositories: list[str]
@@ -71,9 +70,9 @@ class Names(NamedTuple):
 class Commit(NamedTuple):
     id: str
     git_dir: str
-    """Where the repository keeps its objects (absolute): they may outlive the folder of its files."""
+    """The folder in which the repository keeps its objects (absolute). It may outlive the folder of its files."""
     prefix: str
-    """The folder's name in the repository, with `/` at its end; "": it is the top."""
+    """The folder's name in the repository, ending with `/`; "" for the top."""
 
 
 class Blob(NamedTuple):
@@ -86,23 +85,19 @@ class Blob(NamedTuple):
 
 
 def object_id(data: bytes, like: str) -> str:
-    """The object id that git gives these bytes. `like` is another id from that repository; its length selects the hash
-    (40 hex digits: SHA-1, 64: SHA-256).
-    """
+    """Return git's object id for these bytes. `like` is another id from that repository; its length selects the hash (40 hex digits: SHA-1, 64: SHA-256)."""
     algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return algorithm(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def names(folder: str, *, alone: bool = False) -> Names | None:
-    """The files that are in the index or not ignored, and the repositories among them. `folder`: an absolute path. `alone`: it is the top
-    of a repository of its own, or none; one around it does not count. None if there is no repository or no git.
+    """Return the files that are in the index or not ignored, and the repositories among them. `folder`: an absolute path. `alone`: ignore a
+    repository around the folder. None if there is no repository or no git.
     """
     output = ask(folder, "ls-files", "-tz", "--stage", "--others", "--exclude-standard", alone=alone)
     if output is None:
         return None
-    files: dict[
-        str, None
-    ] = {}  # in the order in which git has sorted them: to sort many anew would hold all other threads up
+    files: dict[str, None] = {}  # keeps git's order: sorting many again would block all other threads
     nested: set[str] = set()
     for entry in output.split(b"\0"):
         is_other = entry[:2] == _OTHER
@@ -118,16 +113,16 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
 
 
 def is_ignored(folder: str, name: str) -> bool | None:
-    """Whether a file of that name, relative to `folder`, is ignored and not in the index; None: no repository, or no git."""
-    named = os.fsencode(os.path.join(os.curdir, name)) + b"\0"  # which no pattern begins with
+    """Whether a file of that name, relative to `folder`, is ignored and not in the index. None: no repository, or no git."""
+    named = os.fsencode(os.path.join(os.curdir, name)) + b"\0"  # no pattern begins with this
     found = ask(folder, "check-ignore", "-z", "--stdin", data=named, literal=False, no=1)
-    if found is None:  # there is no repository, or git does not say it of this name
+    if found is None:  # there is no repository, or git gives no answer for this name
         return None if ask(folder, "rev-parse", "--git-dir") is None else False
     return bool(found)
 
 
 def commit(folder: str) -> Commit | None:
-    """The last commit. None if there is none, or no git."""
+    """Return the last commit. None if there is none, or no git."""
     output = ask(folder, "rev-parse", "--show-prefix", "--absolute-git-dir", "HEAD^{commit}")
     prefix, _, rest = (output or b"").rstrip(b"\n").partition(b"\n")
     git_dir, _, found = rest.rpartition(b"\n")
@@ -136,8 +131,8 @@ def commit(folder: str) -> Commit | None:
 
 
 def commit_files(folder: str) -> list[str]:
-    """The files of which one changes last with every commit, whether it is made on this branch or another is checked out. Not all of them exist.
-    Empty: there is no repository, or no git.
+    """Return the files of which one changes last with every commit, whether the commit is made on this branch or another branch is checked out. Not
+    all of them exist. Empty: there is no repository, or no git.
     """
     branch = (ask(folder, "rev-parse", "--symbolic-full-name", "HEAD") or b"").rstrip(b"\n")
     names = [*_COMMIT_FILES, *([os.fsdecode(branch)] if branch else [])]
@@ -146,16 +141,14 @@ def commit_files(folder: str) -> list[str]:
 
 
 def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
-    """The files of the last commit (or of the commit `of`) beneath `folder`, by name relative to it. Empty if there is
-    no commit.
-    """
+    """Return the files of the last commit (or of the commit `of`) beneath `folder`, by name relative to it. Empty if there is no commit."""
     if of != "HEAD" and not _is_id(of):
         return {}
     return _blobs(ask(folder, "ls-tree", "-r", "-l", "-z", of))
 
 
 def committed(folder: str, of: str) -> Iterator[tuple[bytes, Blob]]:
-    """The same of the commit with the id `of`, one by one, in the order of the names' bytes. Raises OSError when git fails on the way."""
+    """Like `head` for the commit with the id `of`, but yields one file at a time, in the order of the names' bytes. Raises OSError if git fails midway."""
     rest = b""
     for part in ask_in_parts(folder, "ls-tree", "-r", "-l", "-z", of) if _is_id(of) else ():
         *rows, rest = (rest + part).split(b"\0")
@@ -163,7 +156,7 @@ def committed(folder: str, of: str) -> Iterator[tuple[bytes, Blob]]:
 
 
 def changed_between(folder: str, old: str, new: str) -> list[str] | None:
-    """The names beneath `folder`, relative to it, that are not the same in these two commits (ids); None: nobody knows, perhaps one is gone."""
+    """Return the names beneath `folder`, relative to it, that differ between these two commits (ids). None: unknown, perhaps because a commit is gone."""
     if not (_is_id(old) and _is_id(new)):
         return None
     output = ask(
@@ -182,7 +175,7 @@ def changed_between(folder: str, old: str, new: str) -> list[str] | None:
 
 
 def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
-    """The same of some names relative to `folder`, the top of a repository, in the commit with the id `of`."""
+    """Like `head`, for some names relative to `folder`, the top of a repository, in the commit with the id `of`."""
     found: dict[str, Blob] = {}
     for at in range(0, len(names) if _is_id(of) else 0, _AT_ONCE):
         found |= _blobs(ask(folder, "ls-tree", "-l", "-z", of, "--", *names[at : at + _AT_ONCE]))
@@ -190,7 +183,7 @@ def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
 
 
 def _blobs(output: bytes | None) -> dict[str, Blob]:
-    """From what `ls-tree -l -z` says."""
+    """Parse the output of `ls-tree -l -z`."""
     rows = filter(None, map(_blob, (output or b"").split(b"\0")))
     return {os.fsdecode(name): blob for name, blob in rows}
 
@@ -204,14 +197,14 @@ def _blob(row: bytes) -> tuple[bytes, Blob] | None:
 
 
 def contents(folder: str, ids: Iterable[str], git_dir: str = "") -> dict[str, bytes]:
-    """The bytes of these objects, by id. Missing objects are left out. `git_dir`: the repository's, in case `folder` is gone."""
+    """Return the bytes of these objects, by id. Missing objects are left out. `git_dir`: the repository's, in case `folder` is gone."""
     wanted = list(dict.fromkeys(ids))
     found = _batch(folder, wanted, git_dir)
     return {one: data for one, data in zip(wanted, found, strict=False) if data is not None}
 
 
 def contents_in(commit: Commit, names: Iterable[str]) -> dict[str, bytes]:
-    """The bytes of these files in the commit, by name relative to the folder that was asked for it. What it does not have is left out."""
+    """Return the bytes of these files in the commit, by name relative to the folder from which the commit was read. Missing files are left out."""
     wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
     asked = [f"{commit.id}:{commit.prefix}{name.replace(os.sep, '/')}" for name in wanted]
     found = _batch(commit.git_dir, asked, commit.git_dir)
@@ -219,11 +212,11 @@ def contents_in(commit: Commit, names: Iterable[str]) -> dict[str, bytes]:
 
 
 def _batch(folder: str, wanted: Sequence[str], git_dir: str) -> list[bytes | None]:
-    """The bytes of each of these blobs."""
+    """Return the bytes of each of these blobs, or None for what is not a blob."""
     if not wanted:
         return []
     asked = b"".join(os.fsencode(one) + b"\n" for one in wanted)
-    if git_dir:  # a submodule's says where its files should be, and git would go there
+    if git_dir:  # a submodule's git dir says where its files should be, and git would go there
         output = ask(git_dir, "--git-dir=.", "--work-tree=.", "cat-file", "--batch", data=asked)
     else:
         output = ask(folder, "cat-file", "--batch", data=asked)
@@ -249,9 +242,9 @@ def _is_id(words: str) -> bool:
 def ask(
     folder: str, *words: str, data: bytes = b"", alone: bool = False, literal: bool = True, no: int = 0
 ) -> bytes | None:
-    """What git says of the repository that `folder` (an absolute path) is in. `words`: one of the commands that are safe, see above; `data`: what
-    it is given to read. `alone` as in `names`; `literal`: names are no patterns, which one command does not understand; `no`: the exit
-    code with which a command says that it found nothing. None: it failed, said too much, or there is no git."""
+    """Run git in the repository that contains `folder` (an absolute path) and return its output. `words`: one of the safe commands, see above;
+    `data`: its input. `alone` as in `names`; `literal`: names are not patterns (one command does not support this); `no`: the exit code with which
+    a command says that it found nothing. None: git failed, wrote too much, or is missing."""
     program = _program(folder)
     if program is None:
         return None
@@ -272,7 +265,7 @@ def ask(
 
 
 def ask_in_parts(folder: str, *words: str) -> Iterator[bytes]:
-    """As `ask`, for an answer too long to be kept. Raises OSError when git fails, or there is none."""
+    """Like `ask`, for an answer too long to keep. Raises OSError if git fails or is missing."""
     program = _program(folder)
     if program is None:
         raise OSError("there is no git")
@@ -307,7 +300,7 @@ def environment() -> dict[str, str]:
 
 
 def _program(folder: str) -> str | None:
-    """Finds git on PATH. A git inside `folder` is never used."""
+    """Find git on PATH. A git inside `folder` is never used."""
     found = shutil.which("git")
     if found is None or not os.path.isabs(found):
         return None

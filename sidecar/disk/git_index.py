@@ -1,8 +1,7 @@
-"""What git's index knows of files: which object each was when git last saw it, and its stat then. A file that is as it was then need not be read to
-be compared with a commit.
+"""What git's index knows about files: each file's object and stat when git last saw it. A file that has not changed since then need not be read to be
+compared with a commit.
 
-The repository may be hostile. An index that says what is not so is not believed: the stats in it have the inode and the time at which the system
-noted the last change, and nobody chooses those.
+The repository may be hostile. A forged index is not believed: its stats must match the inode and the ctime, and nobody can choose those.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
 
 _CONVERTING = ("filter", "ident", "working-tree-encoding")
-"""Attributes with which git keeps other bytes than the file's, perhaps as many. (Other line ends are not as many.)"""
+"""Attributes with which git stores bytes other than the file's, perhaps just as many. (With other line ends, the number differs.)"""
 _PLAIN = frozenset({b"unspecified", b"unset"})
 _MAY_CONVERT = re.compile("|".join(_CONVERTING).encode())
 _MAX_ATTRIBUTES = 1024 * 1024
-"""Bytes of one file of attributes that is read."""
+"""Bytes of one attributes file that are read."""
 _ENTRY = re.compile(
     rb"[0-9]{6} ([0-9a-f]{40,64}) 0\t([^\0]+)\0"
     rb"  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: 0\n"
 )
-"""As `ls-files --stage --debug -z` says it. Where a git says it otherwise, nothing is found, and files are read."""
+"""One entry in the output of `ls-files --stage --debug -z`. If a version of git writes it differently, nothing is found, and files are read."""
 _LONGEST = 64 * 1024
-"""Bytes of one entry."""
+"""The limit for one entry, in bytes."""
 _32_BITS = 0xFFFF_FFFF
 
 
 class Staged(NamedTuple):
-    """A file as git saw it last."""
+    """A file as git last saw it."""
 
     object_id: str
     size: int
     """In bytes."""
     ino: int
-    """Its lowest 32 bits; 0: git does not note it here."""
+    """The lowest 32 bits of the inode. 0: git does not record it here."""
     mtime_ns: int
     ctime_ns: int
 
     def is_still(self, stat: Stat) -> bool:
-        """Whether a file with that stat is as it was then."""
+        """Whether a file with that stat has not changed since then."""
         noted = (self.size, self.ino, self.mtime_ns, self.ctime_ns)
         return self.ino != 0 and noted == (stat.size, stat.ino & _32_BITS, stat.mtime_ns, stat.ctime_ns)
 
@@ -52,14 +51,14 @@ class Staged(NamedTuple):
 class _Places(NamedTuple):
     index_file: str
     attributes: str
-    """The repository's own."""
+    """The repository's own attributes file."""
     top: str
-    """The folder that all of its files are in."""
+    """The folder that contains all of its files."""
 
 
 def entries(folder: str) -> Iterator[tuple[bytes, Staged]]:
-    """The files of the index beneath `folder` (an absolute path), relative to it, in the order of the names' bytes; without those that may have changed
-    since without a new time. Raises OSError when git fails on the way."""
+    """Yield the files of the index beneath `folder` (an absolute path), relative to it, in the order of the names' bytes, without those that may have
+    changed since then without a new mtime. Raises OSError if git fails midway."""
     places = _places(folder)
     written = None if places is None else _written(places)
     if written is None:
@@ -70,21 +69,21 @@ def entries(folder: str) -> Iterator[tuple[bytes, Staged]]:
         for entry in _ENTRY.finditer(rest):
             end = entry.end()
             name, one = _staged(*entry.groups())
-            # Of the time of the index, or later: it may have been written once more in the moment in which git looked
+            # If it is not older than the index, it may have been written again just when git looked
             if one.mtime_ns < written:
                 yield name, one
         rest = rest[max(end, len(rest) - _LONGEST) :]
 
 
 def size(folder: str) -> int:
-    """How many files the index of the repository has that `folder` (an absolute path) is in, as it says; 0: there is none."""
+    """Return how many files the index of the repository that contains `folder` (an absolute path) claims to have; 0: there is no index."""
     places = _places(folder)
     head = b"" if places is None else _beginning(places.index_file, 12) or b""
     return int.from_bytes(head[8:12], "big") if head[:4] == b"DIRC" else 0
 
 
 def converted(folder: str, names: Sequence[str]) -> set[str] | None:
-    """Those of these files (relative to `folder`) of which git may keep other bytes; None: nobody knows."""
+    """Return those of these files (relative to `folder`) for which git may store other bytes. None: unknown."""
     told = _attributes(folder, names) if names else ()
     if told is None or not any(map(_MAY_CONVERT.search, told)):
         return None if told is None else set()
@@ -98,7 +97,7 @@ def converted(folder: str, names: Sequence[str]) -> set[str] | None:
 
 
 def _attributes(folder: str, names: Iterable[str]) -> list[bytes] | None:
-    """What is in all files of attributes that count for these files; None: nobody knows, and git might wait for it."""
+    """Return the contents of all attributes files that apply to these files. None: unknown, and git might block on one of them."""
     places = _places(folder)
     if places is None:
         return None
@@ -119,7 +118,7 @@ def _attributes(folder: str, names: Iterable[str]) -> list[bytes] | None:
 
 
 def _beginning(path: str, most: int) -> bytes | None:
-    """The first bytes of a regular file; empty if there is none, None if it cannot be read. Git follows no link there either."""
+    """Return the first bytes of a regular file; empty if there is none, None if it cannot be read. Follows no link, as git does for these files."""
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
     try:
         descriptor = os.open(path, os.O_RDONLY | sum(flags))
@@ -156,7 +155,7 @@ def _places(folder: str) -> _Places | None:
 
 
 def _written(places: _Places) -> int | None:
-    """When the index was written, in nanoseconds since the epoch; None: there is none."""
+    """Return the mtime of the index, in nanoseconds since the epoch. None: there is no index."""
     try:
         return os.stat(places.index_file).st_mtime_ns
     except OSError:

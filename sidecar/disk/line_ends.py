@@ -1,17 +1,18 @@
-"""Line ends as git converts them at checkout (`eol=crlf`, `core.autocrlf`): LF in the repository, CR LF on the disk. In bytes, and exact: what cannot
-be led back to the same bytes is not converted.
+"""Line ends as git converts them at checkout (`eol=crlf`, `core.autocrlf`): LF in the repository, CR LF on the disk.
+
+The conversion is in bytes, and exact: what could not be converted back to the same bytes is not converted.
 """
 
 from __future__ import annotations
 
 
 def may_be_same(stored: int, checked_out: int) -> bool:
-    """Whether a file of `checked_out` bytes may be what one of `stored` bytes is checked out as."""
+    """Whether a file of `checked_out` bytes may be the checkout of one of `stored` bytes."""
     return stored <= checked_out <= 2 * stored
 
 
 def from_crlf(data: bytes) -> bytes | None:
-    """Without the CRs before LFs. None if a line ends in LF alone, or there is no line end: then it was not converted."""
+    """Return the data without the CRs before LFs. None if a line ends in LF alone, or there is no line end: then it was not converted."""
     lines = data.count(b"\n")
     if not lines or data.count(b"\r\n") != lines:
         return None

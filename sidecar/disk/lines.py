@@ -1,6 +1,4 @@
-"""read_lines: whole lines from a file of any size, one block at a time. Line ends are those of LSP and ACP: \\n, \\r\\n
-and \\r.
-"""
+"""read_lines: reads whole lines from a file of any size, one block at a time. Line ends are those of LSP and ACP: \\n, \\r\\n and \\r."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ from sidecar.disk.resolve import READ_TRIES, Resolved
 
 _BLOCK = 1 << 18
 LOOKED_THROUGH = 1 << 30
-"""Bytes of a file that are searched for lines: a second or two. A sparse file can claim any size for free, and the
-thread that searches it serves nobody else meanwhile.
+"""Bytes of a file that are searched for lines, which takes a second or two. A sparse file can claim any size for free, and the thread that searches
+it serves nobody else meanwhile.
 """
 _TERMINATOR = re.compile(r"\r\n|\n|\r")
 
@@ -29,13 +27,11 @@ class _TooFar(Exception):
 def read_lines(
     target: Resolved, line: int | None, limit: int | None, *, at_most: int | None = None
 ) -> str | Refusal:
-    """Returns `limit` lines beginning at `line` (from 1; 0 and None mean 1), with their terminators. Without `limit`,
-    reads to the end.
+    """Return `limit` lines beginning at `line` (from 1; 0 and None mean 1), with their terminators. Without `limit`, reads to the end.
 
-    The text before and in the slice must decode; the rest is not looked at. Refusals: BAD_RANGE if `line` is past the
-    last line (`data["lines"]`: the number of lines) or a number is negative; TOO_LARGE if the slice has more than
-    `at_most` code points or ends beyond the first LOOKED_THROUGH bytes; BINARY and UNDECODABLE as for `decode`. Memory:
-    the slice and one block. Blocks; any thread.
+    The text before and in the slice must decode; the rest is not looked at. Refusals: BAD_RANGE if `line` is past the last line (`data["lines"]`: the
+    number of lines) or a number is negative; TOO_LARGE if the slice has more than `at_most` code points or ends beyond the first LOOKED_THROUGH
+    bytes; BINARY and UNDECODABLE as for `decode`. Memory: the slice and one block. Blocks; any thread.
     """
     if (line is not None and line < 0) or (limit is not None and limit < 0):
         return Refusal(Kind.BAD_RANGE, f"line and limit must not be negative: {target.requested}")
@@ -105,7 +101,7 @@ def _slice(
 
 
 def _blocks(target: Resolved, encoding: str, offset: int) -> Iterator[str]:
-    """Yields the text in pieces. No piece ends between \\r and \\n."""
+    """Yield the text in pieces. No piece ends between \\r and \\n."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     held = ""
     while data := target.read_at(offset, _BLOCK):
@@ -124,7 +120,7 @@ def _count(text: str) -> int:
 
 
 def _after(text: str, ends: int) -> int:
-    """The offset just after the given number of line ends."""
+    """Return the offset just after the given number of line ends."""
     if ends == 0:
         return 0
     return next(islice(_TERMINATOR.finditer(text), ends - 1, None)).end()

@@ -1,4 +1,4 @@
-"""The folders that are made for a file, and go with it when nothing else is in them."""
+"""The folders that are created for a file, and removed with it if they are otherwise empty."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import suppress
 
 
 def folders_above(path: str) -> Generator[str]:
-    """The folders that an absolute path is in, the innermost first."""
+    """Yield the folders that contain an absolute path, the innermost first."""
     while (above := os.path.dirname(path)) != path:
         yield above
         path = above
 
 
 def missing_folders(path: str) -> set[str]:
-    """The folders above a file that are not there."""
+    """Return the folders above a file that do not exist."""
     found: set[str] = set()
     for folder in folders_above(path):
         if os.path.isdir(folder):
@@ -25,12 +25,11 @@ def missing_folders(path: str) -> set[str]:
 
 
 def remove_empty(folders: Iterable[str]) -> list[str]:
-    """Removes those of these folders (canonical) in which nothing is, inner ones first. → those that are gone now. Never raises; any
-    thread."""
+    """Remove those of these folders (canonical) that are empty, inner ones first. Returns those that are gone now. Never raises; any thread."""
     gone: list[str] = []
     for folder in sorted(folders, key=len, reverse=True):
         if os.path.realpath(os.path.dirname(folder)) != os.path.dirname(folder):
-            continue  # one above it is a link by now, and leads elsewhere
+            continue  # a folder above it is a link by now, and leads elsewhere
         with suppress(OSError):
             os.rmdir(folder)
         if not os.path.lexists(folder):

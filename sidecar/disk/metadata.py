@@ -16,8 +16,8 @@ _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def keep(source: int, target: int) -> None:
-    """Copies the metadata of the open file `source` to the open file `target`, which we own. Drops the set-id bits, as
-    the kernel does on every write. Raises OSError.
+    """Copy the metadata of the open file `source` to the open file `target`, which we own. Drops the set-id bits, as the kernel does on every write.
+    Raises OSError.
     """
     stat = os.fstat(source)
     mine = os.fstat(target)

@@ -38,10 +38,8 @@ if sys.platform == "linux":
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:
-    """Returns a descriptor for `path`, relative to the open `folder`. Never creates a file.
-
-    Raises OSError: ELOOP if any component is a symbolic link, EXDEV if the path leads out of the folder, otherwise as
-    open(2) does.
+    """Return a descriptor for `path`, relative to the open `folder`. Never creates a file. Raises OSError: ELOOP if any component is a symbolic link,
+    EXDEV if the path leads out of the folder, otherwise as open(2) does.
     """
     how = _how_by_flags.get(flags)
     if how is None:

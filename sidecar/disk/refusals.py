@@ -29,12 +29,12 @@ _NOT_A_FILE = {errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.ENOTDIR}
 
 
 def refuse(kind: Kind, requested: str, **data: object) -> Refusal:
-    """Builds a refusal. `data` must not contain anything about a file outside the roots."""
+    """Build a refusal. `data` must not contain anything about a file outside the roots."""
     return Refusal(kind, f"{_TEXT[kind]}: {requested}", data)
 
 
 def from_os_error(error: OSError, requested: str, access: Access) -> Refusal:
-    """Builds a refusal from a system error about a path that is known to be beneath a root."""
+    """Build a refusal from a system error about a path that is known to be beneath a root."""
     code = error.errno
     if code in _NO_SPACE:
         return refuse(Kind.NO_SPACE, requested)

@@ -22,11 +22,11 @@ _MOVED = (errno.ENOENT, errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
 def remove(
     target: Resolved, expected: Stat, *, before: bytes | None = None, sync: Sync = sync_folder
 ) -> Refusal | None:
-    """Removes the file and returns None; also if it is already gone. Leaves empty folders in place.
+    """Remove the file and return None, also if it is already gone. Leaves empty folders in place.
 
-    `expected` and `before` are the state and bytes that the decision was based on; CHANGED_ON_DISK if the file differs
-    from them now. READ_ONLY, IO_ERROR: nothing was changed. `target` may be closed, and always is on Windows. Blocks
-    for the disk; any thread. `sync`: what makes it durable that the name is gone.
+    `expected` and `before` are the state and bytes that the decision was based on; CHANGED_ON_DISK if the file differs from them now. READ_ONLY,
+    IO_ERROR: nothing was changed. `target` may be closed, and always is on Windows. `sync` makes the removal durable. Blocks for the disk; any
+    thread.
     """
     if not target.root.still_there(target.root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)

@@ -30,10 +30,10 @@ from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.roots import Root, Roots
 
 _ATTEMPTS = 8
-"""How often a path may turn out to contain a link that was not there a moment ago."""
+"""How many times a path may turn out to contain a link that was not there a moment ago."""
 
 READ_TRIES = 3
-"""How often a file that changes during a read is read again."""
+"""How many times a file is read while it keeps changing."""
 _DOTS = re.compile(r"/\.{0,2}/")
 
 
@@ -54,7 +54,7 @@ class Stat(NamedTuple):
         return self.dev, self.ino
 
     def at_no_time(self) -> Stat:
-        """Of the same file, but equal to none that it has at any time."""
+        """Return a Stat of the same file that equals none that the file ever has."""
         return self._replace(mtime_ns=-1, ctime_ns=-1)
 
     @classmethod
@@ -129,11 +129,8 @@ class Resolved:
         return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=effective)
 
     def read_bytes(self, at_most: int | None = None) -> bytes | Refusal:
-        """The exact bytes at one moment, as far as can be detected: if the file changes during the read, it is read
-        again.
-
-        TOO_LARGE if there are more than `at_most` bytes (the file may have grown since `size` was read). Blocks; any
-        thread.
+        """Return the exact bytes at one moment, as far as can be detected: if the file changes during the read, it is read again. TOO_LARGE if there
+        are more than `at_most` bytes (the file may have grown since `size` was read). Blocks; any thread.
         """
         data = b""
         try:
@@ -151,12 +148,12 @@ class Resolved:
         return data
 
     def look(self) -> Stat:
-        """Refreshes and returns `stat`, the state of the open file. Raises OSError."""
+        """Refresh and return `stat`, the state of the open file. Raises OSError."""
         self._stat = os.fstat(self._descriptor)
         return Stat.of(self._stat)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from the byte offset `offset` (from 0); empty at the end. Raises OSError."""
+        """Return up to `size` bytes from the byte offset `offset` (from 0); empty at the end. Raises OSError."""
         return read_at(self._descriptor, size, offset)
 
     def close(self) -> None:
@@ -179,11 +176,10 @@ class Resolved:
 
 
 def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | Refusal:
-    """Finds the file that `path` means. Returns it open, or Missing, or a refusal. Reads no content.
+    """Find the file that `path` means. Returns it open, or Missing, or a refusal. Reads no content.
 
-    Refusals: BAD_PATH, before any system call; OUTSIDE or SYMLINK_ESCAPE, whether or not the file exists; NOT_A_FILE
-    for folders, FIFOs, sockets, devices and the system's folders, without waiting; READ_ONLY (write) or IO_ERROR (read)
-    if permission is missing.
+    Refusals: BAD_PATH, before any system call; OUTSIDE or SYMLINK_ESCAPE, whether or not the file exists; NOT_A_FILE for folders, FIFOs, sockets,
+    devices and the system's folders, without waiting; READ_ONLY (write) or IO_ERROR (read) if permission is missing.
     """
     bad = check_request(path)
     if bad is not None:
@@ -255,9 +251,7 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def read_all(descriptor: int, at_most: int | None = None) -> bytes:
-    """Reads an open file from its start. If there are more than `at_most` bytes, returns slightly more than that.
-    Raises OSError.
-    """
+    """Read an open file from its start. If there are more than `at_most` bytes, returns slightly more than that. Raises OSError."""
     parts: list[bytes] = []
     offset = 0
     ask = os.fstat(descriptor).st_size + 1
@@ -271,7 +265,7 @@ def read_all(descriptor: int, at_most: int | None = None) -> bytes:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """(device, inode) from a fresh stat that follows links; None if nothing exists. Never store it: saving changes it."""
+    """Return (device, inode) from a fresh stat that follows links. None if nothing exists. Never store it: saving changes it."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):
@@ -280,7 +274,7 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def fresh_stat(path: str) -> Stat | None:
-    """A fresh state of a file by name, following links, for documents that the editor has open. Opens nothing."""
+    """Return a fresh state of a file by name, following links, for documents that the editor has open. Opens nothing."""
     try:
         return Stat.of(os.stat(path))
     except (OSError, ValueError):
@@ -288,11 +282,10 @@ def fresh_stat(path: str) -> Stat | None:
 
 
 def order_key(path: str) -> str:
-    """A canonical name used only to queue requests for one file in order. Follows links, and ignores letter case where
-    the system does.
+    """Return a canonical name used only to queue requests for one file in order. Follows links, and ignores letter case where the system does.
 
-    Advisory and cheap. It works for missing files, opens nothing and decides nothing. Different files may share a key
-    on some systems: their requests then only wait for each other.
+    Advisory and cheap. It works for missing files, opens nothing and decides nothing. Different files may share a key on some systems: their requests
+    then only wait for each other.
     """
     try:
         if sys.platform == "win32":
@@ -305,7 +298,7 @@ def order_key(path: str) -> str:
 
 
 def _outside(roots: Roots, path: str, asked: str) -> Refusal:
-    """OUTSIDE or SYMLINK_ESCAPE: the choice depends only on the requested text, never on what exists."""
+    """Return OUTSIDE or SYMLINK_ESCAPE. The choice depends only on the requested text, never on what exists."""
     lexically_inside = roots.match(os.path.normpath(asked)) is not None
     return refuse(Kind.SYMLINK_ESCAPE if lexically_inside else Kind.OUTSIDE, path)
 

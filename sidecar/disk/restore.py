@@ -1,7 +1,7 @@
-"""restore: puts what was under a name back, whole: a file's bytes and mode, a symbolic link, or nothing.
+"""restore: restores the whole state under a name: a file's bytes and mode, a symbolic link, or nothing.
 
-Only while the name still has what it was decided on. The folders that a removed file leaves empty go with it where that is asked for.
-Race-free beneath a root like `save`; on Windows by name.
+It acts only while the name still has the state on which the decision was based. On request, the folders that a removed file leaves empty are removed
+too. Race-free beneath a root like `save`; on Windows by name.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PERMISSIONS = 0o777
 
 
 def found(folder: str, path: str, *, at_most: int) -> FileState | Refusal | None:
-    """What is under the canonical `path` beneath `folder`; None: nothing. NOT_A_FILE: a folder or a device; TOO_LARGE: more bytes than
-    `at_most`. Blocks for the disk; any thread."""
+    """Return the state under the canonical `path` beneath `folder`. None: nothing is there. NOT_A_FILE: a folder or a device; TOO_LARGE: more bytes
+    than `at_most`. Blocks for the disk; any thread."""
     with Roots([folder]) as roots:
         if roots.unusable:
             return None
@@ -57,10 +57,10 @@ def restore(
     prune: bool = False,
     sync: Sync = sync_folder,
 ) -> Refusal | None:
-    """Makes the canonical `path` beneath `folder` what it was: `wanted`. None when it is done.
+    """Restore the state `wanted` under the canonical `path` beneath `folder`. Returns None when done.
 
-    `expected`: what is there now; anything else is CHANGED_ON_DISK, and nothing is changed. `prune`: the folders beneath `folder` that are
-    empty without the file are removed. `sync`: what makes the name durable. Blocks for the disk; any thread."""
+    `expected`: the state that is there now; for any other state, returns CHANGED_ON_DISK and changes nothing. `prune`: remove the folders beneath
+    `folder` that are empty without the file. `sync` makes the name durable. Blocks for the disk; any thread."""
     with Roots([folder]) as roots:
         if roots.unusable:
             return refuse(Kind.CHANGED_ON_DISK, path)
@@ -88,7 +88,7 @@ def restore(
 
 
 def _parent(roots: Roots, folder: str, path: str, *, make: bool = False) -> tuple[int, str]:
-    """The folder that holds `path`, open, and the name in it. Raises OSError."""
+    """Return the folder that contains `path`, open, and the name in it. Raises OSError."""
     below, name = os.path.split(os.path.relpath(path, folder))
     if below.startswith("..") or not name:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
@@ -169,7 +169,7 @@ def _put_link(parent: int, name: str, wanted: FileState) -> None:
 
 
 def _prune(top: str, folder: str) -> None:
-    """Removes `folder` and those above it, up to `top`, as far as they are empty."""
+    """Remove `folder` and the folders above it, up to `top`, while they are empty."""
     while folder.startswith(os.path.join(top, "")):
         try:
             os.rmdir(folder)

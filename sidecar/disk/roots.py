@@ -19,13 +19,11 @@ from sidecar.disk import beneath, windows
 from sidecar.disk.beneath import FOLDER
 
 _MAX_REPLACEMENTS = 16
-"""How often a replacement of one root may be accepted. Old descriptors stay open until `close`, because another thread
-may be using them.
-"""
+"""How many times a replacement of one root may be accepted. Old descriptors stay open until `close`, because another thread may be using them."""
 
 FOLDS_CASE = sys.platform == "darwin"
-"""Whether a root may be named in other letters: macOS's usual file systems take them for the same, and a resolved path keeps those of the
-request. Windows has rules of its own (windows.py)."""
+"""Whether a root may be named in other letter case. macOS's usual file systems ignore letter case, and a resolved path keeps that of the request.
+Windows has rules of its own (windows.py)."""
 
 
 class Root:
@@ -84,7 +82,7 @@ class Root:
 
 
 class Roots:
-    """The folders one session may touch. Close it, or use it as a context manager; descriptors are held until then."""
+    """The folders that one session may access. Close it, or use it as a context manager; descriptors are held until then."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         """Folders that cannot be opened are left out and listed in `unusable`."""
@@ -114,8 +112,7 @@ class Roots:
         )
 
     def respelled(self, path: str) -> str:
-        """`path` with the root it is in, or is, spelled as we hold it. Another spelling counts only if it names the same folder: there are
-        volumes that tell letter cases apart."""
+        """Return `path` with its root spelled as we hold it. Another spelling counts only if it names the same folder: some volumes distinguish letter case."""
         if not FOLDS_CASE or self.match(path) is not None:
             return path
         for prefix, spelling, root in self._prefixes:
@@ -127,9 +124,7 @@ class Roots:
         return path
 
     def match(self, path: str) -> tuple[Root, str, str] | None:
-        """Finds the deepest root that `path` is beneath, as text. Returns (root, the spelling that matched, path
-        relative to it).
-        """
+        """Find the deepest root that `path` is beneath, as text. Returns (root, the spelling that matched, path relative to it)."""
         for prefix, spelling, root in self._prefixes:
             if sys.platform == "win32":
                 relative = windows.relative(path, spelling)
@@ -175,8 +170,8 @@ def _folded(path: str) -> str:
 
 
 def _hold(path: str) -> tuple[int, os.stat_result]:
-    """Opens the folder at a canonical path and returns its descriptor and state. Raises OSError if any component has
-    become a link. The descriptor is -1 on Windows, where nothing can be opened relative to a folder.
+    """Open the folder at a canonical path and return its descriptor and state. Raises OSError if any component has become a link. The descriptor is
+    -1 on Windows, where nothing can be opened relative to a folder.
     """
     if sys.platform == "win32":
         return -1, os.stat(path)

@@ -51,12 +51,11 @@ def save(
     before: bytes | None = None,
     sync: Sync = sync_folder,
 ) -> Stat | Refusal:
-    """Replaces the content of a file. Returns the file's new state.
+    """Replace the content of a file. Returns the file's new state.
 
-    `expected`: the state that the plan was made for, usually `target.stat`; CHANGED_ON_DISK if the file now differs
-    from it. `before`: the bytes that the plan was made for; if given, they are compared too, because two writes within
-    one tick of the file system's clock look alike. `sync`: what makes the new name durable. READ_ONLY, NO_SPACE, IO_ERROR: nothing was changed. `target` may be
-    closed. Waits for the disk's fsync; any thread.
+    `expected`: the state that the plan was made for, usually `target.stat`; CHANGED_ON_DISK if the file now differs from it. `before`: the bytes that
+    the plan was made for; if given, they are compared too, because two writes within one tick of the file system's clock look alike. `sync` makes the
+    new name durable. READ_ONLY, NO_SPACE, IO_ERROR: nothing was changed. `target` may be closed. Waits for the disk's fsync; any thread.
     """
     root, relative = target.root, target.relative
     if not root.still_there(root.path):
@@ -89,10 +88,8 @@ def save(
 
 
 def create(target: Missing, content: bytes | Encoded, *, sync: Sync = sync_folder) -> Stat | Refusal:
-    """Creates a file with its content, and the folders above it. Returns the file's state. `sync`: what makes its name durable.
-
-    CHANGED_ON_DISK if something exists there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is not a folder):
-    nothing is left behind.
+    """Create a file with its content, and the folders above it. Returns the file's state. `sync` makes its name durable. CHANGED_ON_DISK if something
+    exists there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is not a folder): nothing is left behind.
     """
     root = target.root
     if not root.still_there(root.path):
@@ -122,9 +119,7 @@ def create(target: Missing, content: bytes | Encoded, *, sync: Sync = sync_folde
 
 
 def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
-    """Whether a save of `size` bytes is likely to succeed. Ask before you change a buffer that will then be saved.
-    Promises nothing.
-    """
+    """Return why a save of `size` bytes would probably fail, or None. Call this before you change a buffer that will then be saved. Promises nothing."""
     root = target.root
     folder = -1
     try:
@@ -151,7 +146,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
 
 
 def _replace(folder: int, name: str, old: int, content: bytes | Encoded, expected: Stat, sync: Sync) -> Stat:
-    """Replaces the file by rename. Raises _InPlace before anything is changed; also _Changed and OSError."""
+    """Replace the file by rename. Raises _InPlace before anything is changed; also _Changed and OSError."""
     try:
         temporary, descriptor = make_temporary(folder, 0o600)
     except OSError as error:
@@ -227,7 +222,7 @@ def _create_in(folder: int, name: str, content: bytes | Encoded, sync: Sync) -> 
 
 
 def _create_directly(folder: int, name: str, content: bytes | Encoded) -> Stat:
-    """Creates the file under its own name, for file systems without hard links (FAT)."""
+    """Create the file under its own name, for file systems without hard links (FAT)."""
     try:
         descriptor = os.open(
             name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
@@ -247,8 +242,8 @@ def _create_directly(folder: int, name: str, content: bytes | Encoded) -> Stat:
 
 
 def _make_folders(root: Root, path: str, made: list[tuple[int, str]]) -> int:
-    """Returns a descriptor of the folder `path` beneath the root and creates missing folders. Appends (parent, name) to
-    `made` for each one created; the caller closes the parents.
+    """Return a descriptor of the folder `path` beneath the root, creating missing folders. Appends (parent, name) to `made` for each one created; the
+    caller closes the parents.
     """
     with suppress(FileNotFoundError):
         return _open_folder(root.descriptor, path)
@@ -296,7 +291,7 @@ def _access(name: str, mode: int, folder: int) -> bool:
 
 
 def _reserve(descriptor: int, size: int) -> None:
-    """Reserves space where the system can, so that a full disk is noticed before the first old byte is overwritten."""
+    """Reserve space where the system can, so that a full disk is noticed before the first old byte is overwritten."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(descriptor, 0, size)

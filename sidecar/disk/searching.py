@@ -1,4 +1,4 @@
-"""lines_with: the lines of a folder's files in which a pattern is found. Files are opened beneath the folder, and through no link."""
+"""lines_with: finds the lines of a folder's files that match a pattern. Files are opened beneath the folder, and not through links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sidecar.disk.roots import Roots
 MAX_BYTES = 10 * 1024 * 1024
 """Larger files are not searched."""
 HEAD = 8192
-"""Bytes in which a NUL tells that a file is no text, as for reads."""
+"""A NUL within this many bytes means that a file is not text, as for reads."""
 
 
 class Line(NamedTuple):
@@ -25,16 +25,16 @@ class Line(NamedTuple):
     number: int
     """From 1."""
     text: str
-    """Without its end."""
+    """Without its line end."""
 
 
 def lines_with(
     pattern: re.Pattern[str], folder: str, names: Sequence[str], texts: Mapping[str, str]
 ) -> Iterator[Line]:
-    """`names` relative to `folder` (canonical). `texts`: what counts in place of the disk's text, by name."""
+    """Yield the matching lines. `names`: relative to `folder` (canonical). `texts`: texts by name that replace those on the disk."""
     with Roots([folder]) as roots:
         if not roots.roots or roots.roots[0].path != folder:
-            return  # gone, or a link to another place by now
+            return  # gone, or by now a link to another place
         root = roots.roots[0]
         for name in names:
             text = texts.get(name)
@@ -61,7 +61,7 @@ def _lines(pattern: re.Pattern[str], name: str, text: str) -> Iterator[Line]:
 
 
 def _text(descriptor: int, folder: str, name: str) -> str | None:
-    """None for what is no text, or cannot be opened."""
+    """Return the file's text. None if it is not text, or cannot be opened."""
     try:
         if descriptor < 0:  # Windows, where nothing is opened relative to a folder
             file = os.open(os.path.join(folder, name), READ | getattr(os, "O_BINARY", 0))

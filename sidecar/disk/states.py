@@ -1,4 +1,4 @@
-"""states: what is under a name (`FileState`) as text, and as it would be without writes that were taken back. Opens nothing."""
+"""states: the state under a name (`FileState`) as text, and without writes that were taken back. Opens nothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sidecar.disk.codec import Decoded, decode, encode
 
 
 def text_of(state: FileState | None) -> str | None:
-    """The text that is there, raw; None: there is no file, or no text in it."""
+    """Return the raw text of the state. None: there is no file, or it is not text."""
     decoded = None if state is None or state.is_link else decode(state.data)
     return decoded.text if isinstance(decoded, Decoded) else None
 
 
 def saying(state: FileState, text: str, path: str) -> FileState:
-    """The file of that state with another text (raw), encoded alike; as it is if it is no text, or that text cannot be encoded so."""
+    """Return the state with another text (raw), in the same encoding. The state is unchanged if it is not text, or the new text cannot be encoded that way."""
     decoded = decode(state.data)
     if isinstance(decoded, Refusal):
         return state
@@ -31,8 +31,8 @@ def less_gone(
     gone: Iterable[tuple[Write, States | None]],
     path: str,
 ) -> FileState | None:
-    """What would be there without these writes of the file, newest first: of each, its texts and, where these do not say all of it, what it found and
-    left as a whole. None: nothing."""
+    """Return the state without these writes of the file (newest first), each given by its texts and, if these do not cover it, the whole states
+    before and after it. None: nothing."""
     for texts, whole in gone:
         says = text_of(state)
         if whole is not None:
@@ -44,7 +44,7 @@ def less_gone(
 
 
 def _less(now: FileState | None, before: FileState | None, after: FileState | None) -> FileState | None:
-    """`now` without what led from `before` to `after`, where that is the last that was done there."""
+    """Return `now` without the change from `before` to `after`, if that was the last change."""
     if now == after:
         return before
     if now is None or before is None or after is None or before.data != after.data or now.mode != after.mode:

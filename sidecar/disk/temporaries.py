@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 _NAME = re.compile(r"\.acp-sidecar-[0-9a-f]{16}\.tmp\Z")
 _WINDOWS_AGE = 60.0
-"""How old (in seconds) a temporary must be to be removed where files are not locked. A save takes milliseconds."""
+"""Seconds after which a temporary is removed where files are not locked. A save takes milliseconds."""
 
 
 def is_temporary(name: str) -> bool:
@@ -28,9 +28,7 @@ def is_temporary(name: str) -> bool:
 
 
 def make_temporary(folder: int, mode: int) -> tuple[str, int]:
-    """Creates and locks a temporary in the open `folder`. Returns its name there and a descriptor for writing. `mode`
-    is before the umask. Raises OSError.
-    """
+    """Create and lock a temporary in the open `folder`. Returns its name there and a descriptor for writing. `mode` is before the umask. Raises OSError."""
     name = f".acp-sidecar-{secrets.token_hex(8)}.tmp"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, mode, dir_fd=folder)
@@ -39,9 +37,7 @@ def make_temporary(folder: int, mode: int) -> tuple[str, int]:
 
 
 def sweep_temporaries(path: str) -> int:
-    """Removes the files that crashed saves left in the folder `path`, not in folders below it. Returns how many it
-    removed. Never raises OSError.
-    """
+    """Remove the files that crashed saves left in the folder `path`, not in folders below it. Returns how many were removed. Never raises OSError."""
     try:
         if sys.platform == "win32":
             return _sweep_by_age(path)

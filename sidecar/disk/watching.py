@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_FOLDERS = 4096
-"""The most folders of one watch where each counts separately. Old kernels allow 8,192 for each user."""
+"""The number of folders in one watch where each folder counts separately. Old kernels allow 8,192 for each user."""
 QUIET_MS = 50
-"""A change is reported once there has been none for this long."""
+"""A change is reported once there has been none for this many milliseconds."""
 BATCH_MS = 250
-"""…or at the latest after this long: during a build that writes without a pause, four times a second."""
+"""A change is reported after this many milliseconds at the latest: four times a second during a build that writes without a pause."""
 _TRIES = 3
-"""How often the watch is started again without folders that have disappeared."""
+"""How many times the watch is started, each time without folders that have disappeared."""
 
 ONE_BY_ONE = sys.platform == "linux"
 
@@ -43,10 +43,8 @@ class FolderWatch:
         changed: Callable[[], None],
         ended: Callable[[], None],
     ) -> None:
-        """Starts the watch. `roots`: canonical paths; `folders`: the folders below them that matter, most important
-        first.
-
-        The thread calls `changed` when something changed, and `ended` when the watch has failed.
+        """Start the watch. `roots`: canonical paths; `folders`: the folders below them that matter, most important first. The thread calls `changed`
+        when something changed, and `ended` when the watch has failed.
         """
         wanted = dict.fromkeys([*roots, *folders]) if ONE_BY_ONE else dict.fromkeys(roots)
         self._folders = list(wanted)[:MAX_FOLDERS]
@@ -55,9 +53,9 @@ class FolderWatch:
         self._ended = ended
         self._stop = threading.Event()
         self.running = False
-        """Changes are reported from now on."""
+        """Whether changes are reported."""
         self.why_not = ""
-        """Why it does not run, in words; "" if it does."""
+        """Why it does not run, as a message; "" if it does."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
 
@@ -84,7 +82,7 @@ class FolderWatch:
         self._stop.set()
 
     def join(self, seconds: float) -> bool:
-        """Whether the thread has ended. Waits for it."""
+        """Wait for the thread, at most `seconds`. Return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -133,7 +131,7 @@ def _begin(folders: list[str]) -> RustNotify:
 
 
 def reason(error: Exception) -> str:
-    """The reason in words, without paths."""
+    """Return the reason as a message, without paths."""
     if isinstance(error, ImportError):
         return "watchfiles is not installed"
     words = str(error).partition(" about [")[0]
@@ -143,7 +141,7 @@ def reason(error: Exception) -> str:
 
 
 def probe(folder: str) -> str:
-    """Why files below a folder cannot be watched now, in words; "" if they can."""
+    """Return why files below a folder cannot be watched now, as a message; "" if they can."""
     told = threading.Event()
     watch = FolderWatch([folder], [], told.set, told.set)
     told.wait(5.0)

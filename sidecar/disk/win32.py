@@ -1,9 +1,7 @@
-"""Resolve, save and create for Windows. Windows cannot open anything relative to a folder, so the final path of the
-open handle is checked.
+"""Resolve, save and create for Windows. Windows cannot open anything relative to a folder, so the final path of the open handle is checked.
 
-The answers are those of resolve.py and save.py. One guarantee is weaker: between the check of a temporary and its
-rename, somebody with write access can still swap a folder. Links are examined before anything is opened, because
-opening a link to `\\\\host` logs in to that host.
+The answers are those of resolve.py and save.py. One guarantee is weaker: between the check of a temporary and its rename, somebody with write access
+can still swap a folder. Links are examined before anything is opened, because opening a link to `\\\\host` logs in to that host.
 """
 
 from __future__ import annotations
@@ -126,7 +124,7 @@ def create(target: Missing, content: bytes | Encoded, *, sync: Sync = sync_folde
 
 
 def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
-    """As `sidecar.disk.save.check_writable`."""
+    """Like `sidecar.disk.save.check_writable`."""
     folder = ntpath.dirname(target.path)
     while not os.path.isdir(folder) and len(folder) > len(target.root.path):
         folder = ntpath.dirname(folder)
@@ -176,9 +174,7 @@ def _final_path(descriptor: int) -> str:
 
 
 def _write_temporary(root: Root, folder: str, content: bytes | Encoded) -> str:
-    """Writes a temporary and returns its path. Raises OSError. Writes nothing unless the new file's handle says that it
-    is beneath the root.
-    """
+    """Write a temporary and return its path. Raises OSError. Writes nothing unless the new file's handle says that it is beneath the root."""
     path = ntpath.join(folder, f".acp-sidecar-{secrets.token_hex(8)}.tmp")
     descriptor = os.open(path, _WRITE | os.O_CREAT | os.O_EXCL, 0o666)
     try:

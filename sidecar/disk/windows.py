@@ -1,10 +1,8 @@
-"""The rules for Windows paths, as pure functions: which requests are refused before the disk is touched, and which path
-is beneath which.
+"""The rules for Windows paths, as pure functions: which requests are refused before the disk is touched, and which path is beneath which.
 
-Win32 gives one file many names (`a:stream`, `a.`, `A~1`, `\\\\?\\C:\\a`), and some names are not files at all (`CON`).
-Anything that cannot be a plain file name is refused here. For the rest, the final path of the open handle decides
-(win32.py). A UNC path makes Windows log in to the host that it names, so it is refused without a look unless a root is
-a UNC path.
+Win32 gives one file many names (`a:stream`, `a.`, `A~1`, `\\\\?\\C:\\a`), and some names are not files at all (`CON`). Anything that cannot be a
+plain file name is refused here. For the rest, the final path of the open handle decides (win32.py). A UNC path makes Windows log in to the host that
+it names, so it is refused without a look unless a root is a UNC path.
 """
 
 from __future__ import annotations
@@ -17,9 +15,7 @@ _FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')
 
 
 def refused(path: str, *, unc_allowed: bool = False) -> str | None:
-    """Why a request is refused without a look at the disk, in words; None if it may be looked up. `path` is absolute
-    and contains no NUL.
-    """
+    """Return why a request is refused without a look at the disk, as a message, or None if it may be looked up. `path` is absolute and contains no NUL."""
     slashed = path.replace("/", "\\")
     if slashed.startswith(("\\\\?\\", "\\\\.\\", "\\??\\")):
         return "device namespaces are not paths of files"
@@ -49,7 +45,7 @@ def is_unc(path: str) -> bool:
 
 
 def plain(path: str) -> str:
-    """A path in one form: backslashes, `..` resolved as text as Windows does, no `\\\\?\\` prefix, a capital drive letter."""
+    """Return the path in one form: backslashes, `..` resolved as text as Windows does, no `\\\\?\\` prefix, a capital drive letter."""
     path = path.replace("/", "\\")
     if path.upper().startswith("\\\\?\\UNC\\"):
         path = "\\\\" + path[8:]
@@ -60,9 +56,7 @@ def plain(path: str) -> str:
 
 
 def relative(path: str, root: str) -> str | None:
-    """`path` relative to `root` (both in plain form), compared by component without regard to letter case. None if it
-    is not beneath `root`.
-    """
+    """Return `path` relative to `root` (both in plain form), compared by component without regard to letter case. None if it is not beneath `root`."""
     parts, above = _parts(path), _parts(root)
     if len(parts) <= len(above) or any(
         a.casefold() != b.casefold() for a, b in zip(above, parts, strict=False)
