@@ -1,6 +1,6 @@
-"""Alone: the object graph of a guest's tools where no sidecar runs: the files on the disk, with the journal, and nobody to ask.
+"""Alone: the object graph of a guest's tools where no sidecar runs: the files on the disk, with the journal, and no user to ask.
 
-What the user would be asked about is refused. Whoever connected the agent has said yes to the rest, and the agent asks in its own way.
+Whatever needs a question to the user is refused. By connecting the agent, the user has agreed to the rest, and the agent asks in its own way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sidecar.workspace.on_disk import on_disk
 
 
 class Alone:
-    """As a connection to a sidecar."""
+    """Stands in for a connection to a sidecar."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class Alone:
         renew: Callable[[], Awaitable[None]],
         stored: Callable[[], Awaitable[None]],
     ) -> None:
-        """`renew`: takes over what others did to the same files. Editors come and go between calls, and review what was done here.
-        `stored`: until they can take over what was done here."""
+        """`renew`: takes over what others did to the same files. Editors come and go between calls, and review what was done here. `stored`: waits
+        until they can take over what was done here."""
         self._methods = methods
         self._renew = renew
         self._stored = stored
@@ -35,7 +35,7 @@ class Alone:
         self._running = 0
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        async with self._line:  # calls are begun in the order in which they came
+        async with self._line:  # calls begin in the order in which they came
             if not self._running:
                 await self._renew()
             self._running += 1
@@ -49,7 +49,7 @@ class Alone:
 
 @asynccontextmanager
 async def alone(folder: str) -> AsyncGenerator[Alone]:
-    """`folder`: the one to work in, absolute."""
+    """`folder`: the folder to work in, absolute."""
     tokens = Tokens()
     async with on_disk([folder]) as workspace:
         visit = Visit(workspace.guests, tokens, allowed=True)

@@ -1,7 +1,7 @@
-"""Approvals: which agents' commands the user allowed to be started on this machine, as hashes of (command, args, env, transport).
+"""Approvals: the agents' commands that the user allowed to start on this machine, as hashes of (command, args, env, transport).
 
-Editors merge settings and some read them from the repository, so that a configured agent may be somebody else's idea. A
-change of any part asks again (a configuration approved once and exchanged later was a known attack).
+Editors merge settings, and some read them from the repository, so a configured agent may be somebody else's idea. A change of any part asks again:
+exchanging a configuration after its approval is a known attack.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = "approvals.json"
 
 
 class Approvals:
-    """Read at every look, since several sidecars share the file. Nothing here raises: what cannot be read is not approved."""
+    """Reads the file at every lookup, because several sidecars share it. Nothing here raises: what cannot be read is not approved."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder if folder is not None else state_folder()
@@ -31,7 +31,7 @@ class Approvals:
         return fingerprint(command) in self._read()
 
     def remember(self, command: AgentCommand) -> None:
-        """Approves this command from now on."""
+        """Approve this command from now on."""
         try:
             known = sorted({*self._read(), fingerprint(command)})
             replace_private(self._folder, _FILE, json.dumps({"agents": known}).encode())
@@ -51,7 +51,7 @@ class Approvals:
 
 
 def fingerprint(command: AgentCommand) -> str:
-    """The same for the same program, arguments, environment and transport, for nothing else."""
+    """Return a hash that is equal only for the same program, arguments, environment and transport."""
     parts: list[object] = [command.command, list(command.args), sorted(command.env.items())]
     if (by := command.transport) is not None:
         parts.append([list(by.command), sorted(by.folders.items()), by.shell])

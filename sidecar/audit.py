@@ -1,10 +1,10 @@
 """AuditLog: one JSON line for each file operation, start, question and answer, in the user's state folder. `read_back` reads it.
 
-For a person who wants to know afterwards what agents did (`acp-sidecar audit`). Lines are collected and written by a thread, so that
-no read waits for the disk; those of the last moment can be lost when the machine fails. Texts of files are never in it.
+It is for users who want to know afterwards what agents did (`acp-sidecar audit`). Lines are collected and written by a thread, so that no read waits
+for the disk; the lines of the last moment can be lost when the machine fails. The log never contains texts of files.
 
-An agent decides how often it reads, but not how long the rest is kept: starts and questions have files of their own, which only they
-push out, and lines that are equal but for their time are collapsed (`Repeats`).
+An agent decides how often it reads, but not how long the rest is kept: starts and questions have files of their own, in which only they displace
+older lines, and lines that differ only in their time are collapsed (`Repeats`).
 """
 
 from __future__ import annotations
@@ -27,31 +27,30 @@ log = logging.getLogger(__name__)
 MOST_BYTES = 5 * 1024 * 1024
 KEPT_FILES = 3
 WAITING_LINES = 10_000
-"""Lines that wait for the thread; beyond that they are counted and left out."""
+"""The number of lines that may wait for the thread; further ones are counted and left out."""
 COLLECT_SECONDS = 0.1
-"""How long lines are collected: a thread that wakes for every line takes the interpreter from the loop, and a read of 0.1 ms then
-takes 0.4."""
+"""Seconds for which lines are collected. A thread that wakes for every line takes the interpreter from the event loop, and a read of 0.1 ms then takes 0.4."""
 REPEAT_SECONDS = 60.0
-"""How long the repeats of a line are counted before their number is written."""
+"""Seconds for which the repeats of a line are counted before their number is written."""
 MOST_COUNTED = 256
-"""Different lines whose repeats are counted at a time."""
+"""The number of different lines whose repeats are counted at a time."""
 _FILE = "audit.jsonl"
 _STARTS, _QUESTIONS = "starts.jsonl", "questions.jsonl"
 _FILE_OF = {
     **dict.fromkeys(("start", "offer", "sign in", "folder"), _STARTS),
     **dict.fromkeys(("question", "elicitation"), _QUESTIONS),
 }
-"""The file of an event, where it is not `_FILE`."""
+"""The file of an event, if it is not `_FILE`."""
 _FILES = (_STARTS, _QUESTIONS, _FILE)
 
 
 def default_folder() -> Path:
-    """Where the log is, unless told otherwise; not made yet."""
+    """Return the default folder of the log, which may not exist yet."""
     return state_folder("audit")
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of the log that exist: starts, questions, the rest; of each the oldest first."""
+    """Return the files of the log that exist: starts, questions, the rest; of each the oldest first."""
     return [path for name in _FILES for path in _rotated(folder, name) if path.exists()]
 
 
@@ -60,9 +59,8 @@ def _rotated(folder: Path, name: str) -> list[Path]:
 
 
 def read_back(folder: Path) -> Iterator[dict[str, object]]:
-    """Every line of every file, the oldest first. Raises OSError.
-
-    Lines that are no JSON object are left out: a sidecar that was killed may have written half of one."""
+    """Yield every line of every file, the oldest first. Raises OSError. Lines that are not a JSON object are left out: a sidecar that was killed may
+    have written half of one."""
     return heapq.merge(*(_read(_rotated(folder, name)) for name in _FILES), key=_time)
 
 
@@ -87,17 +85,17 @@ def _time(line: Mapping[str, object]) -> float:
 
 
 class Repeats:
-    """Collapses lines that are equal but for their time: the first is written, and after a while one line with `repeats`, the number of
-    the others, and the time of the last of them."""
+    """Collapses lines that differ only in their time. The first is written; after a while follows one line with `repeats`, the number of the others,
+    and the time of the last of them."""
 
     def __init__(self, seconds: float = REPEAT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
         self._counted: dict[str, tuple[float, dict[str, object], int]] = {}
-        """What a line says without its time → until when it is counted, the last such line, how many came after the first."""
+        """By a line's content without its time: until when it is counted, the last such line, the number of lines after the first."""
 
     def new(self, lines: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]:
-        """What of the lines is to be written now."""
+        """Yield the lines to write now."""
         for line in lines:
             yield from self.due()
             says = json.dumps({name: value for name, value in line.items() if name != "at"}, default=str)
@@ -111,7 +109,7 @@ class Repeats:
             yield line
 
     def due(self, *, all_of_them: bool = False) -> Iterator[dict[str, object]]:
-        """The numbers whose time has come."""
+        """Yield the counts that are due."""
         while self._counted:
             first = next(iter(self._counted))
             if not all_of_them and self._counted[first][0] > self._clock():
@@ -119,7 +117,7 @@ class Repeats:
             yield from self._end(first)
 
     def wait(self) -> float | None:
-        """Seconds until a number is due; None: there is none."""
+        """Return the seconds until a count is due, or None if there is none."""
         ends = [until for until, _, more in self._counted.values() if more]
         return max(0.0, min(ends) - self._clock()) if ends else None
 
@@ -130,7 +128,7 @@ class Repeats:
 
 
 class AuditLog:
-    """`record` never blocks and never raises; `close` writes what is left."""
+    """`record` never blocks and never raises. `close` writes what is left."""
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self._folder = folder if folder is not None else default_folder()
@@ -138,13 +136,13 @@ class AuditLog:
         self._lines: deque[dict[str, object]] = deque()
         self._left_out = 0
         self._last = 0.0
-        """The time of the last line: each has a later one, so that lines of several files can be put in order."""
+        """The time of the last line. Each line gets a later one, so that lines of several files can be sorted."""
         self._some = threading.Event()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
     def record(self, event: str, **fields: object) -> None:
-        """`event` is one word (read, write, start, ask, answer …); fields are JSON values."""
+        """Record an event. `event` is one word (read, write, start, ask, answer …); fields are JSON values."""
         if len(self._lines) >= WAITING_LINES and event not in _FILE_OF:
             self._left_out += 1
             return
@@ -158,7 +156,7 @@ class AuditLog:
             self._some.set()
 
     def close(self, seconds: float = 2.0) -> None:
-        """Writes what is waiting, for at most that long."""
+        """Write the waiting lines, for at most `seconds`."""
         if self._thread is not None:
             self._ending.set()
             self._some.set()
@@ -171,7 +169,7 @@ class AuditLog:
         while not ended:
             self._some.wait(repeats.wait())
             ended = self._ending.wait(COLLECT_SECONDS)
-            self._some.clear()  # before they are taken: what comes now sets it again
+            self._some.clear()  # before taking lines: a line that arrives now sets it again
             lines = [
                 *repeats.new(self._lines.popleft() for _ in range(len(self._lines))),
                 *repeats.due(all_of_them=ended),

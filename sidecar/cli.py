@@ -1,5 +1,6 @@
-"""The command line, and the only place that chooses the object graphs. Each command imports its own heavy modules; what only the parser needs,
-`_parser` imports.
+"""The command line, and the only place that chooses the object graphs.
+
+Each command imports its own heavy modules; `_parser` imports what only the parser needs.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     import argparse
 
 _BY_EDITORS = (["lsp"], ["lsp", "--stdio"])
-"""How editors start the server. Until it answers they wait, so nothing is parsed: that takes a quarter of the time."""
+"""How editors start the server. They wait until it answers, so the arguments are compared and not parsed: parsing takes much of that time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0 done, 1 failed, 2 wrong use. Errors are one line on stderr: what, and what to do."""
+    """Return the exit code: 0 done, 1 failed, 2 wrong usage. Errors are one line on stderr: what happened, and what to do."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words in _BY_EDITORS:
         return _run(_lsp, None, logging.WARNING)
@@ -48,7 +49,7 @@ def _lsp(arguments: argparse.Namespace | None) -> int:
     from sidecar.lsp.main import run
 
     def graph():  # imported late, see below
-        # After the editor has its answer to `initialize`: this imports pygls and what agents need.
+        # This runs after the editor has its answer to `initialize`: it imports pygls and what agents need.
         with lasting():
             from sidecar.connection import build
 

@@ -10,7 +10,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def completions(parser: argparse.ArgumentParser, shell: str) -> str:
-    """The script that a shell of `SHELLS` reads. Arguments whose metavar says PATH are completed with names of files."""
+    """Return the script for a shell of `SHELLS`. Arguments whose metavar contains PATH are completed with file names."""
     import shtab
 
     for action in _actions(parser):

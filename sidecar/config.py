@@ -1,7 +1,7 @@
 """Settings: what the user configured, parsed once from `initializationOptions` or the `sidecar` section.
 
-Nothing here raises. An unknown key or a wrong type becomes a sentence in `problems`, and the default stays in force: a typo must not
-disable the sidecar. docs/settings.md describes names and meanings.
+Nothing here raises. An unknown key or a wrong type becomes a sentence in `problems`, and the default stays in force: a typo must not disable the
+sidecar. docs/settings.md describes names and meanings.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ WORKSPACE_FOLDER = "${workspaceFolder}"
 
 
 SIDECAR = "acp-sidecar"
-"""Of `Transport.sidecar`, if nothing else is said."""
+"""The default of `Transport.sidecar`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """How to reach the place where an agent runs, if not here: a command (`ssh host --`, `docker exec -i box`), or a WebSocket's address."""
+    """How to reach the place where an agent runs, if it is not here: a command (`ssh host --`, `docker exec -i box`), or a WebSocket's address."""
 
     command: tuple[str, ...] = ()
-    """A program and its arguments, which the agent's own command follows; empty if there is a `url`."""
+    """A program and its arguments, followed by the agent's own command; empty if there is a `url`."""
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Folders there, and which one here each of them stands for. Absolute, or beginning with WORKSPACE_FOLDER."""
+    """Maps folders there to folders here. Absolute, or beginning with WORKSPACE_FOLDER."""
     shell: bool = False
-    """The program hands what follows to a shell, in one line, as ssh does: each word is quoted for it."""
+    """The program passes the rest to a shell, in one line, as ssh does: each word is quoted for it."""
     sidecar: str = SIDECAR
-    """The acp-sidecar there, by which our tools reach an agent: a name on the PATH there, or a path."""
+    """The acp-sidecar there, through which our tools reach an agent: a name on the PATH there, or a path."""
     url: str = ""
-    """`ws://` or `wss://`: the agent runs already, and answers there. It has no command then."""
+    """`ws://` or `wss://`: the agent already runs and answers at this address. It then has no command."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """HTTP headers of the request that opens the WebSocket."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What reaches it, as a person would type it."""
+        """The command or address as a user would type it."""
         return (self.url,) if self.url else self.command
 
 
@@ -59,27 +59,27 @@ class AgentCommand:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     fs: bool = True
-    """False: the agent is not offered `fs/*`. Both methods or neither: with only one, several agents write the disk (docs/clients.md)."""
+    """False: the agent is not offered `fs/*`. Both methods or neither: with only one, several agents write to the disk (docs/clients.md)."""
     transport: Transport | None = None
     """None: it runs here."""
     protocol: Literal[1, 2] = 1
-    """The version of ACP that is asked for first; another is spoken with an agent that knows no other."""
+    """The version of ACP that is requested first. With an agent that knows only another version, that one is used."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that is run, or the address that is called, as a person would type it."""
+        """The whole command that is run, or the address that is called, as a user would type it."""
         before = self.transport.words if self.transport else ()
         return before if self.address else (*before, self.command, *self.args)
 
     @property
     def address(self) -> str:
-        """The WebSocket at which it answers; "" for one that is started."""
+        """The WebSocket at which the agent answers; "" for an agent that is started."""
         return self.transport.url if self.transport else ""
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """An MCP server that agents are offered: a program they start, or a URL they call."""
+    """An MCP server that agents are offered: a program that they start, or a URL that they call."""
 
     name: str
     command: str = ""
@@ -92,7 +92,7 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True)
 class ClientFlags:
-    """Custom methods that this client handles; all are off until it says so."""
+    """The custom methods that this client handles. All are off until it announces them."""
 
     save: bool = False
     open: bool = False
@@ -106,12 +106,11 @@ class ClientFlags:
     context: bool = False
     elicitation: bool = False
     terminal_login: bool = False
-    """It runs a command in a terminal for a person to log in (no method of its own)."""
+    """It runs a command in a terminal in which the user logs in (no method of its own)."""
     message_buttons: bool = False
-    """`window/showMessageRequest` takes nothing away from who types: the message stands beside the text until its button is pressed (no method of
-    its own)."""
+    """`window/showMessageRequest` does not interrupt typing: the message appears beside the text until its button is pressed (no method of its own)."""
     name: str = ""
-    """Who it is, where the editor's own `clientInfo` does not say (eglot 1.9)."""
+    """The client's name, if the editor does not send `clientInfo` (eglot 1.9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ class Settings:
     after_write: AfterWrite = "save-if-was-clean"
     before_prompt: BeforePrompt = "auto"
     own_tools: OwnTools = "live"
-    """live: agents are given tools of ours beside their own, and in their place where they let us."""
+    """live: agents get our tools in addition to their own, and in place of their own if they allow it."""
     mcp_servers: tuple[McpServer, ...] = ()
     allowed_roots: tuple[str, ...] = ()
     secret_patterns: tuple[str, ...] = ()
@@ -132,7 +131,7 @@ class Settings:
 
 
 def parse(raw: object) -> tuple[Settings, list[str]]:
-    """Settings from a JSON value, and one sentence for each thing in it that was not understood."""
+    """Return settings from a JSON value, and one sentence for each part of it that was not understood."""
     problems: list[str] = []
     if raw is None:
         return Settings(), problems
@@ -237,7 +236,7 @@ def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentC
         if table is None:
             continue
         known = _read(table, _AGENT, f"{key}.{name}.", problems)
-        if "transport" in table and "transport" not in known:  # without it, it would run here
+        if "transport" in table and "transport" not in known:  # without its transport, it would run here
             problems.append(f'agent "{name}" is left out: its "transport" was not understood')
             continue
         agent = AgentCommand(**{"command": "", **known})  # type: ignore[arg-type]  # as above
@@ -268,14 +267,14 @@ def _transport(key: str, value: object, problems: list[str]) -> Transport:
 
 
 def _reaches(transport: Transport, raw: Mapping[str, object]) -> bool:
-    """By a command or an address, not by both."""
+    """Whether the transport has either a command or an address."""
     if transport.url:
         return not raw.keys() & {"command", "shell", "sidecar"}
     return bool(transport.command and transport.command[0]) and "headers" not in raw
 
 
 def _websocket(key: str, value: object, problems: list[str]) -> str:
-    """Without a name and password, which would be shown and logged: those belong into a header."""
+    """Refuse a name and password, which would be shown and logged: those belong in a header."""
     if isinstance(value, str):
         try:
             address = urlsplit(value)
@@ -298,7 +297,7 @@ def _folders(key: str, value: object, problems: list[str]) -> Mapping[str, str]:
 
 
 def _usable(folder: str, *, posix: bool) -> bool:
-    """A folder of a transport. `posix`: it is one there, where paths begin with a slash."""
+    """Whether a transport's folder is usable. `posix`: it is a folder there, where paths begin with a slash."""
     rest = folder.removeprefix(WORKSPACE_FOLDER)
     absolute = (folder.startswith("/") if posix else os.path.isabs(folder)) or folder != rest
     plain = "${" not in rest and "\0" not in rest and ".." not in rest.replace("\\", "/").split("/")

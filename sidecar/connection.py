@@ -1,7 +1,6 @@
 """Connection: the object graph of one editor connection, built for `acp-sidecar lsp`.
 
-The editor's side exists from the first message; the workspace and the agents' side come with `initialize`, which brings
-the settings they are made with.
+The editor's side exists from the first message. The workspace and the agents' side are created at `initialize`, which brings their settings.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ UNDO = "Undo this turn"
 
 
 class Connection:
-    """What commands and transcripts call, before and after there is a workspace."""
+    """The interface for commands and transcripts, before and after there is a workspace."""
 
     def __init__(self, tasks: Background, journal: SqliteJournal) -> None:
         self._tasks = tasks
@@ -80,16 +79,16 @@ class Connection:
         self._bridge: BridgeServer | None = None
         self._bridge_id = new_id()
         self._folders: list[str] = []
-        """Those open in the editor."""
+        """The folders open in the editor."""
         self.on_conflict: Callable[[Json], None] = lambda row: None
-        """Told of every conflict that is found, changes or ends."""
+        """Called for every conflict that is found, changes or ends."""
         self.on_prompt: Callable[[str, str], None] = lambda session_id, prompt: None
-        """Told of the text of every prompt that does not come from the editor."""
+        """Called with the text of every prompt that does not come from the editor."""
         self.editor_watches: Callable[[], bool] = lambda: False
-        """Whether the editor watches the files of its folders for us."""
+        """Returns whether the editor watches the files of its folders for us."""
 
     def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
-        """Builds the rest, with the settings that came with `initialize`."""
+        """Build the rest, with the settings that came with `initialize`."""
         settings, problems = parse(server.initialize_params.get("initializationOptions"))
         matchers, bad_patterns = compile_matchers(
             settings.secret_patterns, settings.protected_patterns, own=[state_folder()]
@@ -174,7 +173,7 @@ class Connection:
         restored.set()
 
     async def _undo(self, editor: LspEditor, restored: anyio.Event, session_id: str, turn: int) -> None:
-        """The user pressed the button: as the same one in the panel. What they did since stays."""
+        """Undo a turn when the user presses the button, like the button in the panel. What the user did since then stays."""
         await restored.wait()
         result = await self.revert_turn(session_id, turn)
         if result.impossible:
@@ -207,11 +206,11 @@ class Connection:
             self._bridge.roots_changed(self._folders)
 
     def _told(self, command: AgentCommand) -> AgentCommand:
-        """With the name of this sidecar's bridge in its environment: what the agent starts finds it, whatever folder it is in."""
+        """Return the command with the name of this sidecar's bridge in its environment, so that programs that the agent starts find it from any folder."""
         return replace(command, env={VARIABLE: self._bridge_id, **command.env})
 
     async def close(self) -> None:
-        """Ends every agent."""
+        """End every agent."""
         if self._agents is not None:
             await self._agents.aclose()
         if self._workspace is not None:
@@ -294,7 +293,7 @@ class Connection:
 
 @asynccontextmanager
 async def build() -> AsyncGenerator[SidecarServer]:
-    """One connection's graph; taken down again when left: agents ended, tasks cancelled, the journal closed."""
+    """Build one connection's graph. On exit, agents are ended, tasks cancelled and the journal closed."""
     async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
         background = Background(tasks)
         connection = Connection(background, journal)
@@ -319,7 +318,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         features = Features(
             editor,
             commands,
-            [conflicts, review, transcripts],  # what is about the text first
+            [conflicts, review, transcripts],  # features of the text first
             on_initialize=lambda: connection.initialize(server, editor),
             on_opaque=connection.opaque,
             on_renamed=connection.renamed,
@@ -336,6 +335,6 @@ async def build() -> AsyncGenerator[SidecarServer]:
 
 
 def folder_paths(uris: Sequence[str]) -> list[str]:
-    """The folders that are on this machine's disk, as paths."""
+    """Return the folders that are on this machine's disk, as paths."""
     paths = [to_path(normalise(uri)) for uri in uris]
     return [path for path in paths if path is not None]

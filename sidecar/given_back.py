@@ -1,8 +1,8 @@
-"""given_back: the memory that large texts took goes back to the system soon after they are gone.
+"""given_back: returns the memory of large texts to the system soon after the texts are gone.
 
-glibc keeps what is freed, in an arena of its own for each thread that ever asked for memory. After a file of 5 MB was read, written and closed, 75 MB
-stayed. In one arena less is left in the first place; what is free there is given back once nothing large has been worked on for a while.
-(To have each large block from the system, and give it back at once, made reads and writes of large files a third slower.)
+glibc keeps freed memory, in an arena of its own for each thread that ever allocated memory. After a file of 5 MB was read, written and closed, 75 MB
+stayed. With a single arena, less is left in the first place; its free memory is returned once no large text was in use for a while. (Allocating each
+large block from the system, and returning it at once, made reads and writes of large files a third slower.)
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import threading
 from collections.abc import Callable
 
 LARGE = 256 * 1024
-"""Characters of a text that is worth the trouble."""
+"""Characters. Only texts that are longer than this count."""
 QUIET = 1.0
-"""Seconds without large texts."""
+"""Seconds without large texts after which memory is returned."""
 
 _ARENA_MAX = -8
 """M_ARENA_MAX of malloc.h."""
 
 
 def _of_libc(name: str) -> Callable[..., int] | None:
-    """A function that only glibc has."""
+    """Return a function that only glibc has, or None."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -37,7 +37,7 @@ _malloc_trim = _of_libc("malloc_trim")
 
 
 def one_arena() -> None:
-    """To be called before there are threads."""
+    """Limit glibc to one arena. Call this before there are threads."""
     if _mallopt is not None and _malloc_trim is not None:
         _mallopt(_ARENA_MAX, 1)
 
@@ -51,16 +51,16 @@ class GivesBack:
     """Waits until there were no large texts for a while."""
 
     def __init__(self, give: Callable[[], None] = _trim, quiet: float = QUIET) -> None:
-        """`give`: is called in a thread. `quiet`: seconds."""
+        """`give`: called in a thread. `quiet`: seconds."""
         self._give = give
         self._quiet = quiet
         self._waits: asyncio.AbstractEventLoop | None = None
         """The loop on which it waits."""
         self._until = 0.0
-        """By that loop's time."""
+        """The end of the wait, by that loop's time."""
 
     def soon(self, size: int) -> None:
-        """A text of so many characters was worked on, or let go. Nothing is done for small ones."""
+        """Note that a text of `size` characters was used, or released. Does nothing for small ones."""
         if size <= LARGE:
             return
         loop = asyncio.get_running_loop()

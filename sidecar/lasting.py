@@ -1,4 +1,4 @@
-"""Lasting: imports that last as long as the process, which the garbage collector therefore never looks at."""
+"""Lasting: imports that last as long as the process, so that the garbage collector never scans them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def lasting() -> Generator[None]:
-    """Everything that lives at its end is left alone by the collector. Walking over all that is loaded takes 50 ms each time, during
-    which no editor gets an answer; while it is being loaded, the collector would do so several times and find nothing."""
+    """Exempt everything that is alive at the end from collection. Scanning all loaded objects takes 50 ms each time, during which no editor gets an
+    answer; during the imports, the collector would scan several times and find nothing."""
     gc.disable()
     try:
         yield

@@ -1,8 +1,8 @@
-"""LongJson: a line of JSON that is too long to be read at once, taken in while it arrives.
+"""LongJson: a line of JSON that is too long to be parsed at once, parsed while it arrives.
 
-Reading 64 MiB of JSON takes the event loop a second. Here every piece is dealt with as it comes, and others run between two pieces: the texts
-of the message are cut out and decoded piece by piece, and what is left, its skeleton, is small. A text stands in it as a mark that nobody can
-guess. What is too much is noticed on the way and dropped at once.
+Parsing 64 MiB of JSON takes the event loop a second. Here every piece is handled as it comes, and other tasks run between two pieces. The texts of
+the message are cut out and decoded piece by piece; the rest, its skeleton, is small. In the skeleton, an unguessable mark stands for each text. Limits
+are checked on the way, and what exceeds them is dropped at once.
 
     {"method":"fs/write_text_file","params":{"path":"/a","content":"<mark 0>"}}    and texts: ["…"]
 """
@@ -25,19 +25,19 @@ from sidecar.core.text_parts import NarrowParts, Parts, TextParts
 from sidecar.core.units import Encoding, units_of
 
 _SLICE = 256 * 1024
-"""Bytes that are dealt with before others run: a few milliseconds."""
+"""Bytes that are handled before other tasks run: a few milliseconds."""
 _PARTS = 1000
-"""Strings, or values, likewise."""
+"""Strings, or values, that are handled before other tasks run."""
 SKELETON = 2 * 1024 * 1024
-"""Bytes of a message beside its texts."""
+"""The limit for a message without its texts, in bytes."""
 _TEXT = 1024
-"""Bytes of a string that is cut out, at least."""
+"""Strings longer than this are cut out. In bytes."""
 _FIRST = 40
-"""Pieces of the skeleton among which stands what says that it is a write."""
+"""The number of the skeleton's first pieces that are searched for the sign of a write."""
 
 
 class LongJson:
-    """`feed` it until its end, then read the `skeleton` and `put_back` the texts."""
+    """`feed` it the whole line, then read the `skeleton` and `put_back` the texts."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class LongJson:
         piece: int = sys.maxsize,
         writes: Collection[bytes] = (),
     ) -> None:
-        """`texts`: bytes of all of its long strings together, as UTF-8; `longest`: of any of them; `parts`: what puts the parts of one
-        together; `piece`: bytes that Python may keep for one of them in one piece, as that is copied in one step: a single emoji makes every
-        character of it take four; `writes`: strings near the beginning of a line that say that a text of it is put into a file: that may be a
-        Text, which is at no time in one piece."""
+        """`texts`: the limit for all long strings together, in bytes of UTF-8. `longest`: the limit for each of them. `parts`: what assembles the
+        parts of a string. `piece`: the limit, in bytes, for a string that Python keeps in one piece, because that is copied in one step; a single
+        emoji makes every character of it take four bytes. `writes`: strings near the beginning of a line that show that one of its texts is put
+        into a file. That text may be a Text, which is never in one piece."""
         self._most = texts
         self._longest = longest or texts
         self._piece = piece
@@ -65,16 +65,16 @@ class LongJson:
         self._texts: list[AnyText] = []
         self._bytes = 0
         self._began = 0
-        """`_bytes` where the string began that is being read."""
+        """`_bytes` at the start of the string that is being read."""
         self._open: Parts | None = None
-        """Of the string that is being read: what was decoded of it."""
+        """The decoded parts of the string that is being read."""
         self._rest = b""
         """The end of the last piece: a part of something that must not be cut."""
         self._wrong: Unusable | None = None
         self._started = False
 
     def feed(self, data: bytes) -> Generator[None]:
-        """Takes in the next piece, without the line's end. Others should run whenever it yields."""
+        """Take the next piece, without the line's end. Other tasks should run whenever it yields."""
         for start in range(0, len(data), _SLICE):
             if self._wrong is None:
                 yield from self._take(self._rest + data[start : start + _SLICE])
@@ -82,17 +82,17 @@ class LongJson:
 
     @property
     def wrong(self) -> Unusable | None:
-        """Why it is not taken in any further."""
+        """Why the rest is not parsed any more, or None."""
         return self._wrong
 
     @property
     def skeleton(self) -> bytes:
-        """The line with marks for its long texts; not JSON when the line is not."""
+        """The line with marks for its long texts. Not JSON if the line is not."""
         ended = self._open is None and not self._rest
         return b"".join(self._skeleton) + (b"" if ended else b'"')
 
     def put_back(self, value: dict[str, Any]) -> Generator[None]:
-        """Puts the texts where their marks stand in what was read from the skeleton. Others should run whenever it yields."""
+        """Replace the marks in a value that was read from the skeleton with their texts. Other tasks should run whenever it yields."""
         waiting: list[dict[str, Any] | list[Any]] = [value]
         looked_at = 0
         while waiting:
@@ -111,14 +111,14 @@ class LongJson:
                 yield
 
     def not_only(self, written: Iterable[object]) -> Unusable | None:
-        """What is wrong where another text than these is a Text: whoever it is meant for takes strings."""
+        """Return an error if a text other than these is a Text: its receiver expects strings. Otherwise None."""
         known = {id(text) for text in written}
         if any(isinstance(text, Text) and id(text) not in known for text in self._texts):
             return Unusable("a long text that is not what a write puts into a file")
         return None
 
     def beginning(self, data: bytes) -> int:
-        """Where in its first piece the line's value begins, if not at once."""
+        """Return where in its first piece the line's value begins, if not at once."""
         return 0
 
     # pieces
@@ -138,7 +138,7 @@ class LongJson:
                 yield
 
     def _bare(self, data: bytes, masked: bytes, at: int) -> int:
-        """What is outside of strings, up to the next one; then that string, when it is a short one."""
+        """Take everything outside of strings up to the next string, and then that string if it is short."""
         quote = data.find(b'"', at)
         end = len(data) if quote < 0 else quote
         bare = data[at:end]
@@ -162,7 +162,7 @@ class LongJson:
         return any(name in self._skeleton[:_FIRST] for name in self._writes)
 
     def _string(self, data: bytes, masked: bytes, at: int) -> int:
-        """The rest of a string, or as much of it as there is."""
+        """Take the rest of a string, or as much of it as there is."""
         assert self._open is not None
         end = masked.find(b'"', at)
         closed = end >= 0
@@ -196,7 +196,7 @@ class LongJson:
             self._wrong = Unusable(f"more than {SKELETON} bytes beside its texts")
 
     def meant(self, value: Any) -> Any:
-        """The text for which this stands, if it stands for one."""
+        """Return the text for which the value stands, if it is a mark; otherwise the value."""
         if isinstance(value, str) and value.startswith(self._mark):
             return self._texts[int(value[len(self._mark) :])]
         return value
@@ -214,7 +214,7 @@ def _decoded(raw: bytes) -> str | None:
 
 
 def _whole(data: bytes, start: int, end: int) -> int:
-    """`end`, or where the UTF-8 sequence begins that it cuts."""
+    """Return `end`, or the start of the UTF-8 sequence that it cuts."""
     for at in range(end - 1, max(start, end - 4) - 1, -1):
         byte = data[at]
         if byte < 0x80:
@@ -226,14 +226,14 @@ def _whole(data: bytes, start: int, end: int) -> int:
 
 
 def _masked(data: bytes) -> bytes:
-    """`data`, equally long, in which every quotation mark is one that begins or ends a string, and every backslash begins an escape of another
-    kind. `data` begins with no half of an escape. Two passes, where a pattern takes a step for each escape: 25 ms of a slice that is full of them.
+    """Return `data` at equal length, changed so that every quotation mark begins or ends a string, and every backslash begins another kind of escape.
+    `data` does not begin inside an escape. Two passes, because a pattern takes a step for each escape: 25 ms for a slice that is full of them.
     """
     return data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
 
 
 def _whole_units(data: bytes, masked: bytes, start: int) -> int:
-    """How far a string that goes on in the next piece can be read: not into an escape, a pair of them or a UTF-8 sequence."""
+    """Return how far a string that continues in the next piece can be read: not into an escape, a pair of them or a UTF-8 sequence."""
     end = len(data)
     last = masked.rfind(b"\\", max(start, end - _ESCAPE + 1))
     if last >= 0 and last + (_ESCAPE if data[last + 1 : last + 2] == b"u" else 2) > end:

@@ -1,6 +1,6 @@
 """Matchers: pattern lists in gitignore syntax, compiled for `core.policy` (which may not import pathspec).
 
-`compile_matchers` adds the user's own patterns after the defaults, so a `!name` of theirs takes a default back.
+`compile_matchers` adds the user's own patterns after the defaults, so a `!name` of theirs cancels a default.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ def compile_matchers(
     home: str | None = None,
     own: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[Matchers, list[str]]:
-    """The matchers and, in words, every pattern that could not be compiled (it is left out).
-
-    `home`: the home folder, for patterns that begin with `~/`; by default the user's, resolved. `own`: the sidecar's folders."""
+    """Return the matchers and, as messages, every pattern that could not be compiled (it is left out). `home`: the home folder, for patterns that
+    begin with `~/`; by default the user's, resolved. `own`: the sidecar's folders."""
     problems: list[str] = []
     if home is None:
         home = os.path.realpath(os.path.expanduser("~"))

@@ -1,4 +1,4 @@
-"""The program that runs, as words that start it again with another command: the installed one, or the extension's bundled one."""
+"""The running program, as words that start it again with another command: the installed one, or the extension's bundled one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def own_program(argv: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a command of `acp-sidecar` follows. `argv`: `sys.orig_argv` of the language server, which tells how it was started."""
+    """Return the words to put before a command of `acp-sidecar`. `argv`: `sys.orig_argv` of the language server, which tells how it was started."""
     if "lsp" in argv[1:]:
         before = list(argv[1 : argv.index("lsp", 1)])
         if before and os.path.isfile(before[-1]):

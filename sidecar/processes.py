@@ -1,4 +1,4 @@
-"""Whether another process still runs, which program it is, and all that run now."""
+"""Whether another process still runs, which program it is, and all processes that run now."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def runs(pid: int) -> bool | None:
-    """Whether there is a process with this id that has not ended; None where that cannot be told.
+    """Whether there is a process with this id that has not ended. None if that cannot be determined.
 
-    A zombie has ended. In containers whose first process never collects its children, which is usual, a zombie stays for as
-    long as the container runs. Raises OverflowError for a number that is no process id."""
+    A zombie has ended. In containers whose first process never collects its children, which is common, a zombie stays for as long as the container
+    runs. Raises OverflowError for a number that is no process id."""
     if sys.platform == "win32":
-        return None  # there, os.kill ends it
+        return None  # there, os.kill would end it
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -25,14 +25,15 @@ def runs(pid: int) -> bool | None:
     except PermissionError:
         pass  # it runs as another user
     try:
-        # pid (name) state …; the name may hold blanks and brackets. Linux only: elsewhere init collects zombies
+        # pid (name) state …; the name may contain blanks and brackets. Linux only: elsewhere init collects
+        # zombies
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except (OSError, IndexError):
         return True
 
 
 def program_of(pid: int) -> str | None:
-    """The path of the program that this process runs; None where that cannot be told."""
+    """Return the path of the program that this process runs, or None if that cannot be determined."""
     try:
         return os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -50,32 +51,32 @@ class Process:
     pid: int
     parent: int
     began: float
-    """On the clock of `now`."""
+    """The start time, on the clock of `now`."""
     line: str
     """Its command line, the words joined by blanks."""
 
     def is_same(self, other: Process | None) -> bool:
-        """Process ids are used again."""
+        """Whether it is the same process. The system reuses process ids, so the start times are compared."""
         return other is not None and self.pid == other.pid and abs(self.began - other.began) <= 2 * EXACT
 
 
 _SINCE_1601 = 11_644_473_600
-"""Seconds from the beginning of FILETIME, which counts 100 ns, to that of `time.time`."""
+"""Seconds from the epoch of FILETIME, which counts 100 ns, to that of `time.time`."""
 
 
 EXACT = 0.01 if sys.platform == "linux" else 1.0
-"""Seconds: how exactly the start of a process is known."""
+"""The accuracy of a process's start time, in seconds."""
 
 
 def now() -> float:
-    """Seconds since some moment before all processes."""
+    """Return the seconds since some moment before all processes."""
     if sys.platform == "win32":
         return time.time()
     return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
 def running() -> dict[int, Process]:
-    """Every process that has not ended, by its id; on Windows the user's own. Blocks for some milliseconds."""
+    """Return every process that has not ended, by its id; on Windows only the user's own. Blocks for some milliseconds."""
     if sys.platform == "win32":
         from sidecar import windows_processes
 
@@ -90,7 +91,7 @@ def _by_proc() -> dict[int, Process]:
         if not folder.name.isdigit():
             continue
         try:
-            # pid (name) state ppid … starttime, the 22nd; the name may hold blanks and brackets
+            # pid (name) state ppid … starttime, the 22nd; the name may contain blanks and brackets
             fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
             line = (folder / "cmdline").read_bytes()
         except OSError:
@@ -104,8 +105,8 @@ def _by_proc() -> dict[int, Process]:
 
 
 def of_windows(rows: Iterable[tuple[int, int, int, str]]) -> dict[int, Process]:
-    """`rows`: as windows_processes.py gives them. Nothing there keeps the id of a parent that has ended from being used again: one that
-    began after its child is not its parent, and such a child has none (0)."""
+    """Return the processes from `rows`, as windows_processes.py yields them. Windows may reuse the id of a parent that has ended. So a process that
+    began after its child is not its parent, and the child gets none (0)."""
     found = {
         pid: Process(pid, parent, began / 10_000_000 - _SINCE_1601, line) for pid, parent, began, line in rows
     }
@@ -135,7 +136,7 @@ def _by_ps() -> dict[int, Process]:
 
 
 def elapsed(time: str) -> float:
-    """Seconds, of what ps calls `etime`: [[dd-]hh:]mm:ss."""
+    """Return the seconds of what ps calls `etime`: [[dd-]hh:]mm:ss."""
     days, _, rest = time.rpartition("-")
     seconds = 0
     for part in rest.split(":"):

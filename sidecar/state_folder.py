@@ -1,4 +1,4 @@
-"""The user's state folder: where approvals, the audit log, the journal and chats lie; nobody else may read it.
+"""The user's state folder, which contains approvals, the audit log, the journal and chats, and which nobody else may read.
 
 `ACP_SIDECAR_STATE` names another one (tests, several installations side by side).
 """
@@ -15,16 +15,16 @@ import platformdirs
 
 
 def state_folder(*names: str) -> Path:
-    """The folder, or one below it; not made yet."""
+    """Return the folder, or one below it. It may not exist yet."""
     own = os.environ.get("ACP_SIDECAR_STATE")
     base = Path(own) if own else platformdirs.user_state_path("acp-sidecar", appauthor=False)
     return base.joinpath(*names)
 
 
 def make_private(folder: Path) -> Path:
-    """Makes the folder for the user alone, whatever the umask. Raises OSError, also when it is a link or somebody else's."""
+    """Create the folder for the user alone, whatever the umask. Raises OSError, also if it is a link or belongs to another user."""
     for missing in reversed([parent for parent in folder.parents if not parent.exists()]):
-        missing.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would leave what the umask leaves
+        missing.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would apply the umask
     folder.mkdir(mode=0o700, exist_ok=True)
     if os.name == "posix":
         found = folder.lstat()
@@ -36,7 +36,7 @@ def make_private(folder: Path) -> Path:
 
 
 def replace_private(folder: Path, name: str, data: bytes) -> None:
-    """Replaces a file there as a whole; it is the user's alone. Raises OSError; the file is as it was then."""
+    """Replace a whole file in the folder, readable only by the user. Raises OSError; the file is then unchanged."""
     make_private(folder)
     descriptor, temporary = tempfile.mkstemp(prefix=name, dir=folder)  # 0600
     try:
@@ -50,6 +50,6 @@ def replace_private(folder: Path, name: str, data: bytes) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A descriptor of a file that only the user may read; never through a link. Raises OSError."""
+    """Return a descriptor of a file that only the user may read; never through a link. Raises OSError."""
     no_follow = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     return os.open(path, flags | os.O_CREAT | no_follow, 0o600)

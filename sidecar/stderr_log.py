@@ -1,6 +1,7 @@
-"""stderr_log: writes the log to stderr through its own thread, because an editor may never read it. The pipe is then full after
-64 KiB, and anyone who writes to it blocks. The queue is bounded: when it is full, the newest lines are dropped, and their number
-is logged when there is room again.
+"""stderr_log: writes the log to stderr through its own thread, because an editor may never read it.
+
+The pipe is then full after 64 KiB, and anyone who writes to it blocks. The queue is bounded: when it is full, the newest lines are dropped, and their
+number is logged when there is room again.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from collections import deque
 from sidecar.core.escape import escape
 
 WAITING_AT_MOST = 1024 * 1024
-"""Bytes."""
+"""The limit for waiting lines, in bytes."""
 LINE_AT_MOST = 16 * 1024
-"""Bytes of one record, a traceback included; the middle of a longer one is left out."""
+"""The limit for one record, including a traceback, in bytes; the middle of a longer one is left out."""
 _LAST_WORDS = 0.3
-"""Seconds that the end of the process waits for what is not written yet."""
+"""Seconds that the end of the process waits for lines that are not written yet."""
 
 
 class StderrHandler(logging.Handler):
-    """Writes to the descriptor `fd`, which it never closes. Logging into it never blocks."""
+    """Writes to the descriptor `fd`, which it never closes. Logging never blocks."""
 
     def __init__(self, fd: int = 2) -> None:
         super().__init__()
@@ -37,7 +38,7 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = _shown(self.format(record)).encode("utf-8", "backslashreplace")
-        except Exception:  # noqa: BLE001 - a bad log call must not hurt what it is about
+        except Exception:  # noqa: BLE001 - a bad log call must not harm the work that it logs
             line = f"{record.name}: a line that cannot be formatted: {record.msg!r}".encode(
                 "utf-8", "replace"
             )
@@ -52,13 +53,13 @@ class StderrHandler(logging.Handler):
             self._left_out = 0
             self._waiting.append(line)
             self._size += len(line)
-            if self._thread is None:  # not before it is needed: a start without a word costs nothing
+            if self._thread is None:  # not before it is needed: a start without log lines costs nothing
                 self._thread = threading.Thread(target=self._run, name="stderr", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
 
     def flush_within(self, seconds: float = _LAST_WORDS) -> bool:
-        """Waits until everything is written, at most so long."""
+        """Wait until everything is written, at most `seconds`."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
 
@@ -81,14 +82,14 @@ class StderrHandler(logging.Handler):
 
 
 def _shown(text: str) -> str:
-    """Names and messages of others are in it: none moves a terminal's cursor, and none looks like a line of the log's own."""
+    """Escape the text. It contains names and messages of others: none may move a terminal's cursor, or look like a line of the log's own."""
     if len(text) > LINE_AT_MOST:
         text = f"{text[: LINE_AT_MOST // 2]} [...] {text[-LINE_AT_MOST // 2 :]}"
     return escape(text, keep_newlines=True).replace("\n", "\n  ")
 
 
 def log_to_stderr(level: int) -> None:
-    """Everything that is logged from now on."""
+    """Send everything that is logged from now on to stderr."""
     handler = StderrHandler()
     logging.basicConfig(
         level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[handler]

@@ -1,4 +1,6 @@
-"""The processes that run on Windows, as `processes.of_windows` takes them. Other programs' command lines are read from the kernel, as its own tools do."""
+"""The processes that run on Windows, as `processes.of_windows` takes them. Command lines of other programs are read from the kernel, as Windows' own
+tools do.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ _PROCESSES = 0x00000002
 _QUERY_LIMITED = 0x1000
 """PROCESS_QUERY_LIMITED_INFORMATION: given for every process of the same user."""
 _COMMAND_LINE = 60
-"""ProcessCommandLineInformation of NtQueryInformationProcess, since Windows 8.1: a UNICODE_STRING with its text behind it."""
+"""ProcessCommandLineInformation of NtQueryInformationProcess, since Windows 8.1: a UNICODE_STRING followed by its text."""
 _LONGEST = 64 * 1024 + 64
-"""Bytes: a command line has at most 32,767 code units."""
+"""In bytes: a command line has at most 32,767 code units."""
 _INVALID = ctypes.c_void_p(-1).value
 
 
@@ -45,7 +47,7 @@ class _UnicodeString(ctypes.Structure):
 
 
 def rows() -> Iterator[tuple[int, int, int, str]]:
-    """Process id, its parent's, when it began (FILETIME), and its command line, or its program's name. Those of other users are left out."""
+    """Yield process id, parent's id, start time (FILETIME), and command line or, failing that, the program's name. Other users' processes are left out."""
     kernel = ctypes.WinDLL("kernel32", use_last_error=True)
     kernel.CreateToolhelp32Snapshot.restype = wintypes.HANDLE
     kernel.OpenProcess.restype = wintypes.HANDLE
@@ -73,7 +75,7 @@ def rows() -> Iterator[tuple[int, int, int, str]]:
 
 
 def _began(kernel: ctypes.WinDLL, process: wintypes.HANDLE) -> int | None:
-    """None when it has ended."""
+    """Return the start time, or None if the process has ended."""
     times = [wintypes.FILETIME() for _ in range(4)]  # creation, exit, kernel, user
     if not kernel.GetProcessTimes(process, *map(ctypes.byref, times)):
         return None
@@ -82,7 +84,7 @@ def _began(kernel: ctypes.WinDLL, process: wintypes.HANDLE) -> int | None:
 
 
 def _command_line(process: wintypes.HANDLE) -> str:
-    """ "" where it cannot be read."""
+    """Return the command line, or "" if it cannot be read."""
     buffer = ctypes.create_string_buffer(_LONGEST)
     size = wintypes.ULONG()
     query = ctypes.WinDLL("ntdll").NtQueryInformationProcess

@@ -30,7 +30,7 @@ from sidecar.core.uri import normalise, to_path
 from sidecar.demo.edits import suggest
 
 ATTEMPTS = 3
-"""How often it reads and writes before it gives up on a file that somebody else is working on."""
+"""The number of times that it reads and writes before it gives up on a file that somebody else is working on."""
 METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, INTERNAL_ERROR = -32601, -32602, -32600, -32603
 NO_FILE = (
     "Name a file in your message, or attach one, and I will read it and make one small edit. I use no AI."
@@ -58,7 +58,7 @@ class Turn:
     session_id: str
     cwd: str
     inbox: queue.SimpleQueue[JsonDict | None] = field(default_factory=queue.SimpleQueue[JsonDict | None])
-    """Answers to the one open request; None when the turn was cancelled."""
+    """Answers to the one open request. None: the turn was cancelled."""
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
@@ -75,14 +75,14 @@ class Agent:
         self._writing = threading.Lock()
         self._ids = itertools.count(1)
         self._sessions: dict[str, str] = {}
-        """Session id to its cwd."""
+        """The working directories by session id."""
         self._turns: dict[str, Turn] = {}
         self._waiting: dict[int, Turn] = {}
         self._threads: list[threading.Thread] = []
         self._files = False
 
     def serve(self) -> None:
-        """Serves until the client closes the input."""
+        """Serve until the client closes the input."""
         for line in self._source:
             try:
                 message: object = json.loads(line)
@@ -188,7 +188,7 @@ class Agent:
         return text
 
     def _edit(self, turn: Turn, path: str, name: str, text: str, attempt: int) -> bool:
-        """Reads and writes once. Returns False if it is worth trying again."""
+        """Read and write once. Returns False if it is worth trying again."""
         plan = suggest(path, text)
         self._say(turn, f"{plan.finding} I will write in a moment. Keep typing if you like.")
         if turn.cancelled.wait(self._pace):
@@ -257,7 +257,7 @@ class Agent:
                     line = line[self._sink.write(line) :]
                 self._sink.flush()
             except OSError:
-                pass  # nobody listens any more; the input will end too
+                pass  # nobody listens any more, and the input will end too
 
 
 ABOUT: JsonDict = {
@@ -269,7 +269,7 @@ ABOUT: JsonDict = {
 
 
 def named_file(prompt: Iterable[JsonDict], cwd: str) -> str | None:
-    """The absolute path of the file that a prompt is about: named in its text, or else the first attachment."""
+    """Return the absolute path of the file that a prompt is about: the file named in its text, otherwise the first attachment."""
     blocks = list(prompt)
     words = " ".join(block.get("text", "") for block in blocks if block.get("type") == "text")
     attached = list(_attached(blocks))
@@ -300,7 +300,7 @@ def _attached(blocks: Iterable[JsonDict]) -> Iterator[str]:
 
 
 def _names(words: str) -> Iterator[str]:
-    """Words that look like file names: first everything in quotes, then words without surrounding punctuation."""
+    """Yield words that look like file names: first everything in quotes, then words without surrounding punctuation."""
     yield from (quoted for quoted in re.findall(r"[`\"']([^`\"']+)[`\"']", words))
     for word in words.split():
         name = word.strip("`'\",;:!?()[]<>").rstrip(".")

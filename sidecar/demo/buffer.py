@@ -60,7 +60,7 @@ class Atom(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """What one undo takes back. `before` and `after` are whole texts, for checks."""
+    """The changes that one undo takes back. `before` and `after` are whole texts, for checks."""
 
     label: str
     before: str
@@ -69,14 +69,12 @@ class Step:
 
 
 def lines_of(text: str) -> list[str]:
-    """Whole lines with their terminators; no empty line after a final one. (`str.splitlines` knows more line ends than
-    editors do.)
-    """
+    """Return whole lines with their terminators, without an empty line after the last terminator. (`str.splitlines` knows more line ends than editors do.)"""
     return _LINE.findall(text)
 
 
 def units(text: str, encoding: Encoding) -> int:
-    """The length of `text` in units of `encoding`. A lone surrogate counts as one UTF-16 unit."""
+    """Return the length of `text` in units of `encoding`. A lone surrogate counts as one UTF-16 unit."""
     codec, width = _CODEC[encoding]
     return len(text) if width == 4 else len(text.encode(codec, "surrogatepass")) // width
 
@@ -91,9 +89,7 @@ def place_at(text: str, offset: int, encoding: Encoding) -> Place:
 
 
 def offset_at(text: str, place: Place, encoding: Encoding) -> int:
-    """The offset of a place. Past the line's end, it is before the terminator; past the last line, it is the end of the
-    text (LSP, Position).
-    """
+    """Return the offset of a place. Past the line's end, it is before the terminator; past the last line, it is the end of the text (LSP, Position)."""
     start = 0
     for _ in range(place.line):
         end = _LINE_END.search(text, start)
@@ -119,7 +115,7 @@ class Buffer:
     version: int = 1
     bom: bool = False
     saved: str | None = None
-    """The text that the disk was last seen to have; None if there is no file."""
+    """The text that was last seen on the disk. None: there is no file."""
     hidden: bool = False
     """Opened by an edit, not by the user."""
     caret: int = 0
@@ -133,10 +129,10 @@ class Buffer:
         return self.text != self.saved
 
     def edit(self, splices: Iterable[Splice], label: str, *, join: bool = False) -> list[ContentChange]:
-        """Applies all `splices` to the current text as one undo step; `join` adds them to the last step.
+        """Apply all `splices` to the current text as one undo step; `join` adds them to the last step.
 
-        Returns the changes in the order in which they were made. That is last first, so each range is also valid in the
-        text before. Leaves out splices that change nothing. Raises ValueError if they overlap or are out of range.
+        Returns the changes in the order in which they were made. That is last first, so each range is also valid in the text before. Leaves out
+        splices that change nothing. Raises ValueError if they overlap or are out of range.
         """
         atoms = self._atoms(splices)
         if not atoms:
@@ -153,9 +149,7 @@ class Buffer:
         return changes
 
     def type(self, text: str) -> list[ContentChange]:
-        """Inserts text at the caret and moves the caret along. Continues the same undo step as long as nothing else
-        happens.
-        """
+        """Insert text at the caret and move the caret along. Continues the same undo step as long as nothing else happens."""
         start = self.caret
         changes = self.edit([Splice(start, start, text)], "typing", join=self.joinable)
         self.caret = start + len(text)
@@ -212,9 +206,7 @@ class Buffer:
         return changes
 
     def _told(self, start: int, end: int, new: str) -> ContentChange:
-        """Widens a change that starts or ends between \\r and \\n to the whole terminator, because LSP has no position
-        there.
-        """
+        """Widen a change that starts or ends between \\r and \\n to the whole terminator, because LSP has no position there."""
         if self.text[start - 1 : start + 1] == "\r\n" and start > 0:
             start, new = start - 1, "\r" + new
         if self.text[end - 1 : end + 1] == "\r\n" and end > 0:

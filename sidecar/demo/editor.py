@@ -58,7 +58,7 @@ class AskedQuestion:
 
 
 def dismiss(text: str, titles: Sequence[str]) -> str | None:
-    """Answers like a user who closes every question unread."""
+    """Answer like a user who closes every question unread."""
     return None
 
 
@@ -108,29 +108,29 @@ class HeadlessEditor(Endpoint):
         return self.model.open(_uri(name))
 
     def document(self, name: Name) -> Buffer:
-        """The open document. Raises KeyError if it is not open."""
+        """Return the open document. Raises KeyError if it is not open."""
         return self.model.documents[_uri(name)]
 
     def type(self, name: Name, text: str, at: int | None = None) -> None:
-        """Inserts at the caret, or at the offset `at` (code points from 0)."""
+        """Insert text at the caret, or at the offset `at` (code points from 0)."""
         if at is not None:
             buffer = self.document(name)
             buffer.caret, buffer.joinable = at, False
         self.model.type(_uri(name), text)
 
     async def type_slowly(self, name: Name, text: str, seconds: float) -> None:
-        """Types one character every `seconds` seconds at the caret, which moves with edits that arrive meanwhile."""
+        """Type one character every `seconds` seconds at the caret, which moves with edits that arrive meanwhile."""
         for character in text:
             self.type(name, character)
             await asyncio.sleep(seconds)
 
     def replace(self, name: Name, old: str, new: str) -> None:
-        """Replaces the first occurrence of `old` with `new`. Raises ValueError if there is none."""
+        """Replace the first occurrence of `old` with `new`. Raises ValueError if there is none."""
         start = self.document(name).text.index(old)
         self.model.replace(_uri(name), start, start + len(old), new)
 
     def undo(self, name: Name) -> Step | None:
-        """Undoes one step and returns it; None if there was none."""
+        """Undo one step and return it, or None if there was none."""
         return self.model.undo(_uri(name))
 
     def redo(self, name: Name) -> None:
@@ -143,7 +143,7 @@ class HeadlessEditor(Endpoint):
         self.model.close(_uri(name))
 
     async def execute(self, command: str, *arguments: object, timeout: float = WAIT) -> Any:
-        """Sends `workspace/executeCommand`. Raises ErrorAnswer, Gone, Silence."""
+        """Send `workspace/executeCommand`. Raises ErrorAnswer, Gone, Silence."""
         params = {"command": command, "arguments": list(arguments)}
         return await self.request("workspace/executeCommand", params, timeout)
 
@@ -238,7 +238,7 @@ class HeadlessEditor(Endpoint):
                 return super().handle(method, params)
 
     def apply_edit(self, params: JsonDict) -> object:
-        """The result, or a future of it if the model takes its time."""
+        """Return the result, or a future of it if the model takes its time."""
         answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
         def reply(answer: Answer) -> None:
@@ -260,11 +260,11 @@ class HeadlessEditor(Endpoint):
         return None if chosen is None else {"title": chosen}
 
     def permit(self, params: JsonDict) -> str | None:
-        """The id of the option that answers `sidecar/requestPermission`. Only asked if it was announced."""
+        """Return the id of the option that answers `sidecar/requestPermission`. Called only if that was announced."""
         return None
 
     def reload(self, params: JsonDict) -> JsonDict:
-        """Takes the disk's text as one step, then makes the edits (to that text) as another."""
+        """Take the disk's text as one step, then make the edits (to that text) as another."""
         if not self.at_version(params):
             return {"refused": "version"}
         uri: str = params["uri"]
@@ -283,7 +283,7 @@ class HeadlessEditor(Endpoint):
 
 
 def event_to_wire(event: Event) -> tuple[str, JsonDict]:
-    """The method and params of the notification."""
+    """Return the method and params of the notification."""
     match event:
         case Opened(uri, language, version, text):
             item = {"uri": uri, "languageId": language, "version": version, "text": text}
@@ -312,7 +312,7 @@ def replacement_from_wire(edit: JsonDict) -> Replacement:
 
 
 def edit_from_wire(params: JsonDict) -> WorkspaceEdit:
-    """Parses ApplyWorkspaceEditParams. Raises ValueError for a kind of change that was not announced."""
+    """Parse ApplyWorkspaceEditParams. Raises ValueError for a kind of change that was not announced."""
     edit: JsonDict = params["edit"]
     steps: list[CreateFile | DocumentEdits] = []
     for change in cast("list[JsonDict]", edit.get("documentChanges") or []):

@@ -115,7 +115,7 @@ _PROSE = {"", ".md", ".txt", ".rst", ".adoc", ".org"}
 
 
 def comment(path: str, sentence: str) -> str | None:
-    """`sentence` as a comment line for this kind of file, without terminator. None if no such line is harmless."""
+    """Return `sentence` as a comment line for this kind of file, without terminator, or None if no such line is harmless."""
     suffix = os.path.splitext(path)[1].lower()
     return (
         sentence if suffix in _PROSE else _COMMENTS[suffix].format(sentence) if suffix in _COMMENTS else None

@@ -101,7 +101,7 @@ class Files(Protocol):
 
 
 class DiskFiles:
-    """The real files. An editor owns what it saves; the rule about `disk.py` applies to the sidecar only."""
+    """The real files. An editor owns what it saves; the rule that only `disk/` opens files applies to the sidecar."""
 
     def read(self, uri: str) -> bytes | None:
         try:
@@ -137,7 +137,7 @@ class EditorModel:
     # What the user does
 
     def open(self, uri: str) -> Buffer:
-        """Opens a document from disk, empty if there is no file. Returns an open document as it is."""
+        """Open a document from disk, empty if there is no file. A document that is already open is returned unchanged."""
         buffer = self.documents.get(uri)
         if buffer is None:
             buffer = self.read_buffer(uri)
@@ -146,7 +146,7 @@ class EditorModel:
         return buffer
 
     def close(self, uri: str) -> None:
-        """Closes a document and drops unsaved text, like an editor's "close without saving"."""
+        """Close a document and drop unsaved text, like an editor's "close without saving"."""
         if self.documents.pop(uri, None) is not None:
             self.emit(Closed(uri))
 
@@ -172,14 +172,14 @@ class EditorModel:
         self.before_save(buffer)
         try:
             self.files.write(uri, self.store(buffer))
-        except (OSError, UnicodeEncodeError):  # the second: a lone surrogate has no UTF-8
+        except (OSError, UnicodeEncodeError):  # UnicodeEncodeError: a lone surrogate has no UTF-8
             return False
         buffer.saved = buffer.text
         self.emit(Saved(uri, buffer.text))
         return True
 
     def reload(self, uri: str) -> None:
-        """Takes the disk's text as one undo step. Does nothing if the file is gone."""
+        """Take the disk's text as one undo step. Does nothing if the file is gone."""
         buffer = self.documents[uri]
         data = self.files.read(uri)
         if data is not None:
@@ -193,7 +193,7 @@ class EditorModel:
         reply(self.apply(edit))
 
     def apply(self, edit: WorkspaceEdit) -> Answer:
-        """Applies all of the edit or nothing: it checks every version before the first change."""
+        """Apply all of the edit or nothing: every version is checked before the first change."""
         for step in edit.steps:
             if isinstance(step, DocumentEdits):
                 no = self.refusal(step)
@@ -226,9 +226,7 @@ class EditorModel:
         return None
 
     def create(self, uri: str) -> None:
-        """CreateFile without options: an existing file stays as it is. Raises OSError or ValueError if it cannot be
-        created.
-        """
+        """CreateFile without options: an existing file stays as it is. Raises OSError or ValueError if it cannot be created."""
         if uri not in self.documents and self.files.read(uri) is None:
             self.files.write(uri, b"")
 
@@ -239,9 +237,7 @@ class EditorModel:
         return buffer
 
     def release(self, uri: str) -> None:
-        """Handles `sidecar/close`: closes only documents that nobody looks at and that have nothing unsaved, whatever
-        the server thinks.
-        """
+        """Handle `sidecar/close`: close only a document that is hidden and has nothing unsaved, whatever the server thinks."""
         buffer = self.documents.get(uri)
         if buffer is not None and buffer.hidden and not buffer.dirty:
             self.close(uri)
@@ -252,22 +248,22 @@ class EditorModel:
         self.tell(event)
 
     def counting(self) -> Encoding:
-        """The units in which the editor really counts characters."""
+        """Return the units in which the editor really counts characters."""
         return self.encoding
 
     def load(self, data: bytes) -> str:
-        """The text of a file, without its byte order mark. Raises UnicodeDecodeError if it is not UTF-8."""
+        """Return the text of a file, without its byte order mark. Raises UnicodeDecodeError if it is not UTF-8."""
         return data.decode("utf-8").removeprefix(BOM)
 
     def store(self, buffer: Buffer) -> bytes:
         return ((BOM if buffer.bom else "") + buffer.text).encode("utf-8")
 
     def arriving(self, buffer: Buffer, text: str) -> str:
-        """Transforms an edit's text on its way into the buffer; its line ends, for instance."""
+        """Transform an edit's text on its way into the buffer: its line ends, for instance."""
         return text
 
     def before_save(self, buffer: Buffer) -> None:
-        """Runs the save participants."""
+        """Run the save participants."""
 
     def opened(self, buffer: Buffer) -> None:
         self.emit(Opened(buffer.uri, buffer.language, buffer.version, buffer.text))
@@ -278,7 +274,7 @@ class EditorModel:
             self.emit(Changed(buffer.uri, buffer.version, tuple(changes)))
 
     def read_buffer(self, uri: str) -> Buffer:
-        """Reads a document from disk into the open ones, without telling the server yet."""
+        """Read a document from disk into the open ones, without telling the server yet."""
         data = self.files.read(uri)
         text = "" if data is None else self.load(data)
         buffer = Buffer(

@@ -21,17 +21,15 @@ from sidecar.demo.wire import ErrorAnswer, Gone, Silence
 from sidecar.demo.wiretap import Read, Tap
 
 TURN_AT_MOST = 300.0
-"""In seconds: a real agent thinks, and may ask its model many times."""
+"""Seconds. A real agent thinks, and may ask its model many times."""
 KEYSTROKE = 0.02
-"""In seconds, when somebody watches."""
+"""Seconds per keystroke if somebody watches."""
 
 Check = tuple[bool, str]
 
 
 class DemoEditor(HeadlessEditor):
-    """Says yes to what the user requested by starting the demo with this agent and this file, and no to everything
-    else.
-    """
+    """Says yes to what the user requested by starting the demo with this agent and this file, and no to everything else."""
 
     def __init__(
         self, command: Sequence[str], folder: Name, options: JsonDict, environment: Mapping[str, str]
@@ -55,7 +53,7 @@ class DemoEditor(HeadlessEditor):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the agent was given of the file."""
+    """The text of the file that the agent was given."""
 
     text: str
     wire: str
@@ -63,7 +61,7 @@ class Seen:
 
 
 async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: Tap) -> list[Check]:
-    """Plays the demo. `agent` is its name in the settings. Raises what the editor's wire raises."""
+    """Play the demo. `agent` is its name in the settings. Raises what the editor's wire raises."""
     uri = editor.open(os.path.join(editor.folder, story.name)).uri
     buffer = editor.document(uri)
 
@@ -132,7 +130,7 @@ async def _turn(editor: DemoEditor, agent: str, words: str, uri: str) -> None:
 async def _type(
     stage: Stage, editor: DemoEditor, uri: str, typing: Typing, label: str, seconds: float
 ) -> None:
-    """Types one character at a time. An edit that arrives meanwhile gets its own step, so it is not shown here."""
+    """Type one character at a time. An edit that arrives meanwhile gets its own step, so it is not shown here."""
     buffer = editor.document(uri)
     start, foreign = buffer.text, 0
     buffer.caret, buffer.joinable = typing.at, False
@@ -157,7 +155,7 @@ def agents_steps(buffer: Buffer) -> list[Step]:
 
 
 async def _until_served(tap: Tap, turn: asyncio.Task[None]) -> None:
-    """Waits until the agent was given the file, wrote, or ended without either."""
+    """Wait until the agent was given the file, wrote, or ended without either."""
     while not turn.done():
         tap.poll()
         if tap.writes or any(read.text is not None for read in tap.reads):
@@ -169,7 +167,7 @@ async def _until_served(tap: Tap, turn: asyncio.Task[None]) -> None:
 
 
 def what_was_served(tap: Tap, story: Story) -> Seen:
-    """What the agent's own reads returned; otherwise what came with the prompt."""
+    """Return what the agent's own reads returned; otherwise what came with the prompt."""
     for read in tap.reads:
         if read.text is not None and os.path.basename(read.path) == story.name:
             right = read.text == served(story.unsaved, read) != served(story.on_disk, read)
@@ -184,7 +182,7 @@ def what_was_served(tap: Tap, story: Story) -> Seen:
 
 
 def served(text: str, read: Read) -> str:
-    """The expected answer to `read` for a file with this `text`: whole lines, counted from 1."""
+    """Return the expected answer to `read` for a file with this `text`: whole lines, counted from 1."""
     if read.line is None and read.limit is None:
         return text
     first = max((read.line or 1) - 1, 0)
@@ -204,7 +202,7 @@ def _show_arrival(stage: Stage, story: Story, editor: DemoEditor, tap: Tap, step
 
 
 def last_words(editor: HeadlessEditor, paragraphs: int = 2) -> list[str]:
-    """The end of what the agent said in its turn."""
+    """Return the end of what the agent said in its turn."""
     said = ""
     for _, update in editor.updates:
         match update:

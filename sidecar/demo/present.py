@@ -1,7 +1,7 @@
 """Stage: shows the steps of the demo in a terminal. It is given texts and shows where they differ; it checks nothing.
 
-Colours are used only on a terminal and not with NO_COLOR (rich respects both). Symbols that the terminal's encoding
-lacks are replaced by ASCII. Control characters in files' texts are escaped.
+Colours are used only on a terminal and without NO_COLOR (rich respects both). Symbols that the terminal's encoding lacks are replaced by ASCII.
+Control characters in files' texts are escaped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sidecar.core.escape import escape
 from sidecar.demo.buffer import lines_of
 
 WIDTH = 92
-"""The most columns used; wider lines are harder to follow."""
+"""The number of columns that are used: wider lines are harder to follow."""
 LINES_AT_MOST = 14
 CONTEXT = 2
 _THEME = "ansi_dark"
@@ -43,7 +43,7 @@ class Line:
 
 
 def differences(old: str, new: str, context: int = CONTEXT) -> list[Line]:
-    """The changed lines with `context` lines around them, in order."""
+    """Return the changed lines with `context` lines around them, in order."""
     before, after = ([line.rstrip("\r\n") for line in lines_of(text)] for text in (old, new))
     out: list[Line] = []
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
@@ -74,7 +74,7 @@ class Stage:
         self._paragraph(Text(escape(words), "dim"), 0)
 
     def step(self, who: Who, heading: str, wire: str = "") -> None:
-        """Shows a numbered heading in the colour of who acts. `wire` names the messages behind it."""
+        """Show a numbered heading in the colour of the user or the agent. `wire` names the messages behind it."""
         self._number += 1
         self._print()
         self._print(
@@ -87,18 +87,18 @@ class Stage:
         self._paragraph(Text(escape(words)))
 
     def quote(self, words: str) -> None:
-        """Shows what the agent said."""
+        """Show what the agent said."""
         quoted = Text(escape(words.strip(), keep_newlines=True), "italic " + _COLOURS["agent"])
         quoted.truncate(self.console.width * 3, overflow="ellipsis")
         self._paragraph(quoted)
 
     def lines(self, name: str, lines: Sequence[Line], who: Who, label: str) -> None:
-        """Shows code. `label` appears beside the first new line (or the first removed one, if none is new)."""
+        """Show code. `label` appears beside the first new line (or the first removed one, if none is new)."""
         self._print(self._code(name, lines, who, label))
 
     @contextmanager
     def growing(self, name: str, who: Who, label: str) -> Generator[Callable[[Sequence[Line]], None]]:
-        """Shows lines repeatedly while they grow. The last state stays."""
+        """Show lines repeatedly while they grow. The last state stays."""
         if self.animate:
             with Live(console=self.console, auto_refresh=False) as live:
                 yield lambda lines: live.update(self._code(name, lines, who, label), refresh=True)
@@ -122,7 +122,7 @@ class Stage:
             self._print(Text(next_steps, "dim"))
 
     def _code(self, name: str, lines: Sequence[Line], who: Who, label: str) -> RenderableType:
-        """The line number, a bar in the author's colour, the line, the label."""
+        """Return the line number, a bar in the author's colour, the line, the label."""
         shown = lines[:LINES_AT_MOST]
         candidates = [one for mark in "+-" for one in shown if one.mark == mark]
         labelled = next(
@@ -152,7 +152,7 @@ class Stage:
             self._print(Text.assemble(" " * indent, line))
 
     def _line(self, left: Text, right: str, style: str) -> Text:
-        """One line, cut to fit, with `right` at its right end if there is room."""
+        """Return one line, cut to fit, with `right` at its right end if there is room."""
         room = self.console.width - cell_len(right) - 2
         if right and room >= min(left.cell_len, 20):
             left.truncate(room, overflow="ellipsis", pad=True)
@@ -173,7 +173,7 @@ _COLOURS: dict[Who, str] = {"you": "cyan", "agent": "magenta"}
 
 
 def console() -> Console:
-    """A console on stdout that never fails on a character that its encoding lacks."""
+    """Return a console on stdout that never fails on a character that its encoding lacks."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

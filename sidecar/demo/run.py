@@ -1,5 +1,4 @@
-"""run: `acp-sidecar demo [PATH] [--agent CMD…]`. Makes a folder for the file, writes the settings, returns the exit
-code; `play.py` does the rest.
+"""run: `acp-sidecar demo [PATH] [--agent CMD…]`. Makes a folder for the file, writes the settings, returns the exit code; `play.py` does the rest.
 
 The user's PATH is read once and never written: the demo works on a copy, says so, and checks it.
 """
@@ -34,14 +33,14 @@ SAMPLE_FILE = story.SCRIPT.file
 LARGEST = 1_000_000
 """The largest file that the demo accepts, in bytes: every keystroke compares it whole."""
 PACE_WATCHED, PACE = 2.2, 0.2
-"""Seconds between the demo agent's reading and writing, when somebody watches and otherwise: time to type."""
+"""Seconds between the demo agent's reading and writing, if somebody watches and otherwise: time to type."""
 
 
 NEXT = "acp-sidecar demo PATH           use a copy of your file\nacp-sidecar demo --agent CMD…   use your own agent"
 
 
 class Unsuitable(Exception):
-    """The file or the agent cannot be used; the message says why."""
+    """The file or the agent cannot be used. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,7 @@ class Place:
 
 
 def run(path: str | None, agent: list[str] | None) -> int:
-    """Runs the demo. Returns 0 if all checks held, 1 if one failed, 2 if PATH or CMD cannot be used, 130 if
-    interrupted.
-    """
+    """Run the demo. Returns 0 if all checks held, 1 if one failed, 2 if PATH or CMD cannot be used, 130 if interrupted."""
     console = present.console()
     try:
         return 0 if perform(Stage(console, animate=console.is_terminal), path, agent) else 1
@@ -84,7 +81,7 @@ def run(path: str | None, agent: list[str] | None) -> int:
 
 
 def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool:
-    """Returns whether all checks held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
+    """Return whether all checks held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
     if agent is not None and not agent:
         raise Unsuitable("--agent needs a command: the one that starts your agent, with its arguments")
     with _place(path) as place:
@@ -163,7 +160,7 @@ def _suitable(path: str) -> bytes:
 
 
 def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> AgentCommand:
-    """The agent's entry in `agents`: the wiretap, and the agent behind it."""
+    """Return the agent's entry in `agents`: the wiretap, and the agent behind it."""
     if agent is None:
         pace = PACE_WATCHED if watched else PACE
         command = [sys.executable, "-P", "-m", "sidecar.demo.agent", "--pace", str(pace)]
@@ -176,7 +173,8 @@ def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) ->
                 f'there is no program "{agent[0]}" on PATH; install the agent, or give its absolute path'
             )
         command = [os.path.abspath(found), *agent[1:]]
-        # it was started from this shell, so it gets the shell's environment including keys, but not our state folder
+        # it was started from this shell, so it gets the shell's environment including keys, but not our state
+        # folder
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         env = {**{name: f"${{env:{name}}}" for name in os.environ}, "XDG_STATE_HOME": state}
     args = [os.path.abspath(wiretap.__file__), str(place.log), *command]

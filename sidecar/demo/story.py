@@ -24,7 +24,7 @@ class Typing:
         return re.findall(r"\r\n|.", self.text, re.DOTALL)
 
     def into(self, text: str, count: int | None = None) -> str:
-        """Inserts the first `count` code points, or all, into `text`."""
+        """Insert the first `count` code points, or all, into `text`."""
         return text[: self.at] + self.text[:count] + text[self.at :]
 
 
@@ -73,16 +73,14 @@ SCRIPT = msgspec.json.decode(Path(__file__).with_name("script.json").read_bytes(
 
 
 def of_sample(text: str) -> Story:
-    """Types a function with a bug, and its docstring while the agent fixes the bug. `text`: the sample as it is on
-    disk.
-    """
+    """Type a function with a bug, and its docstring while the agent fixes the bug. `text`: the sample as it is on disk."""
     at = len(text) + SCRIPT.unsaved.index(SCRIPT.meanwhile.before)
     first, meanwhile = Typing(len(text), SCRIPT.unsaved), Typing(at, SCRIPT.meanwhile.text)
     return Story(SCRIPT.file, text, first, meanwhile, SCRIPT.prompt)
 
 
 def of_file(name: str, text: str) -> Story:
-    """For any file: types a remark in a new line below the first one, and then another between the two."""
+    """For any file: type a remark in a new line below the first one, and then another between the two."""
     end = "\r\n" if "\r\n" in text else "\n"
     at = len(lines_of(text)[0].rstrip("\r\n")) if text else 0
     first, meanwhile = (

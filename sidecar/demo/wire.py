@@ -1,9 +1,8 @@
-"""Endpoint: the client's side of an LSP connection — a server process, framed JSON, requests both ways. It contains
-nothing of an editor.
+"""Endpoint: the client's side of an LSP connection — a server process, framed JSON, requests both ways. It contains nothing of an editor.
 
-It deliberately uses raw bytes and the standard library: what drives the sidecar in the demo and the tests must not
-share its protocol code. Messages are handled in the order of their arrival. Every wait has a limit (`Silence`). If the
-server ends or writes something that is not LSP, every wait raises `Gone`.
+It deliberately uses raw bytes and the standard library: what drives the sidecar in the demo and the tests must not share its protocol code. Messages
+are handled in the order of their arrival. Every wait has a limit (`Silence`). If the server ends or writes something that is not LSP, every wait
+raises `Gone`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from typing import Any, Self, cast
 from sidecar.core.json_types import JsonDict
 
 WAIT = 30.0
-"""The limit of any single wait in seconds, unless the caller gives another."""
+"""The limit of any single wait, in seconds, unless the caller gives another."""
 PATIENCE = 3.0
-"""Seconds that a server has to exit by itself when this side fails."""
+"""Seconds within which a server must exit by itself when this side fails."""
 PIPES_SECONDS = 5.0
-"""How long the end of an ended server's output is waited for."""
+"""Seconds to wait for the end of an ended server's output."""
 METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_CANCELLED = -32601, -32603, -32800
 
 
@@ -57,7 +56,7 @@ class Endpoint:
         self.folder = os.path.abspath(folder)
         self.environment = environment
         self.stderr: deque[str] = deque(maxlen=200)
-        """The last lines that the server wrote there."""
+        """The last lines that the server wrote to stderr."""
         self._process: asyncio.subprocess.Process | None = None
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
@@ -70,14 +69,14 @@ class Endpoint:
     # For subclasses
 
     async def initialize(self) -> None:
-        """The handshake, once the process has started."""
+        """Do the handshake, once the process has started."""
 
     def handle(self, method: str, params: JsonDict) -> object:
-        """The result of a server's request, or an awaitable of it. Raise ErrorAnswer for an error response."""
+        """Return the result of a server's request, or an awaitable of it. Raise ErrorAnswer for an error response."""
         raise ErrorAnswer(METHOD_NOT_FOUND, f"{method} is not handled here")
 
     def heard(self, method: str, params: JsonDict) -> None:
-        """Called for each notification from the server."""
+        """Handle a notification from the server."""
 
     # Life
 
@@ -110,9 +109,7 @@ class Endpoint:
         self._spawn(self._read_messages(self._spawn(self._read_stderr())))
 
     async def stop(self, timeout: float = 10.0) -> int:
-        """Sends shutdown and exit, and returns the exit code. Kills the process if it does not end within `timeout`
-        seconds.
-        """
+        """Send shutdown and exit, and return the exit code. Kills the process if it does not end within `timeout` seconds."""
         self._stopping = True
         try:
             await self.request("shutdown", None, timeout)
@@ -122,7 +119,7 @@ class Endpoint:
         return await self.kill(timeout)
 
     async def kill(self, patience: float = 0.0) -> int:
-        """Closes the process's input, waits `patience` seconds, then kills it. Returns the exit code."""
+        """Close the process's input, wait `patience` seconds, then kill it. Returns the exit code."""
         self._stopping = True
         process = self._process
         if process is None:
@@ -155,9 +152,7 @@ class Endpoint:
     # Talking
 
     async def request(self, method: str, params: object, timeout: float = WAIT) -> Any:
-        """Sends a request and returns its result. Raises ErrorAnswer, Gone, Silence. Silence and cancellation withdraw
-        the request.
-        """
+        """Send a request and return its result. Raises ErrorAnswer, Gone, Silence. Silence and cancellation withdraw the request."""
         number = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
@@ -180,9 +175,7 @@ class Endpoint:
             pass  # everyone who waits for something is told
 
     async def wait_for(self, condition: Callable[[], object], timeout: float = WAIT) -> None:
-        """Waits until `condition()` is true. It is checked again after everything that happens here. Raises Gone,
-        Silence.
-        """
+        """Wait until `condition()` is true. It is checked again after everything that happens here. Raises Gone, Silence."""
         if condition():
             return
         if self._gone is not None:
@@ -198,7 +191,7 @@ class Endpoint:
             self._waiters.remove(waiter)
 
     def happened(self) -> None:
-        """Something changed: checks the conditions of `wait_for` again."""
+        """Something changed: check the conditions of `wait_for` again."""
         for condition, reached in self._waiters:
             if reached.done():
                 continue
@@ -209,19 +202,19 @@ class Endpoint:
                 reached.set_exception(error)
 
     def send(self, message: JsonDict) -> None:
-        """Queues a message at once. A server that does not read never blocks this side. Raises Gone."""
+        """Queue a message at once. A server that does not read never blocks this side. Raises Gone."""
         if self._gone is not None:
             raise self._gone
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def write(self, data: bytes) -> None:
-        """Queues raw bytes for the server."""
+        """Queue raw bytes for the server."""
         assert self._process is not None, "not started"
         assert self._process.stdin is not None
         self._process.stdin.write(data)
 
-    # What comes in
+    # Incoming
 
     async def _read_messages(self, stderr: asyncio.Task[None]) -> None:
         assert self._process is not None
@@ -282,14 +275,15 @@ class Endpoint:
             answer.set_result(message.get("result"))
 
     def _answer(self, number: object, method: str, params: JsonDict) -> None:
-        """Handles a request up to its first wait before anything that arrived later is looked at."""
+        """Handle a request up to its first wait before anything that arrived later is looked at."""
         try:
             result = self.handle(method, params)
         except Exception as error:  # noqa: BLE001 - every request is answered, even if its handler fails
             self._reply(number, error=error)
             return
         if isinstance(result, Awaitable):
-            # What is withdrawn is the result, not who waits for it: a task that is cancelled before it began would answer nothing.
+            # A cancel withdraws the result, not the waiting task: a task that is cancelled before it began
+            # would answer nothing.
             self._answering[number] = answer = asyncio.ensure_future(cast("Awaitable[object]", result))
             self._spawn(self._answer_later(number, answer))
         else:

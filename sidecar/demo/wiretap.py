@@ -25,7 +25,7 @@ class Read:
     line: int | None
     limit: int | None
     text: str | None = None
-    """None until it is answered, and if it was refused."""
+    """None if unanswered or refused."""
     error: str = ""
 
 
@@ -48,7 +48,7 @@ class Tap:
         self._open: dict[object, Read | Write] = {}
 
     def poll(self) -> None:
-        """Reads what was logged since the last call; nothing if there is no log yet."""
+        """Read what was logged since the last call; nothing if there is no log yet."""
         for mark, message in self._lines():
             method, params = message.get("method"), cast("JsonDict", message.get("params") or {})
             if mark == "<" and method == "fs/read_text_file":

@@ -22,7 +22,7 @@ _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
     "submodule.recurse=false",
-    "protocol.allow=never",  # no object is fetched: a partial clone would do so with programs that it names
+    "protocol.allow=never",  # a missing object is not fetched: a partial clone would do so with programs that it names
     "safe.bareRepository=explicit",
 )
 _ENVIRONMENT = {

@@ -335,9 +335,7 @@ class Store:
             ).fetchone()
             if row is None or row[0] not in TAKES_BACK:
                 return False
-            _, after, exists = (
-                row  # a file that was restored as a whole exists, but no text of it is recorded
-            )
+            _, after, exists = row  # a file that was restored as a whole exists, but has no text here
             return not exists if text is None else after is not None and normal(db.texts.get(after)) == text
 
         return self._do(work)

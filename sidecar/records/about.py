@@ -16,7 +16,7 @@ class About:
     cwd: str
     additional_directories: tuple[str, ...] = ()
     reference: str = ""
-    """The agent's own name for the session."""
+    """The agent's own id for the session."""
     title: str = ""
     created: str = ""
     updated: str = ""
@@ -45,7 +45,7 @@ class About:
 
     @staticmethod
     def of_json(value: object) -> About | None:
-        """Reads the JSON form. Returns None if it is not ours or from a later version."""
+        """Read the JSON form. Returns None if it is not ours or from a later version."""
         if not isinstance(value, dict):
             return None
         fields = cast("Mapping[str, object]", value)

@@ -1,7 +1,6 @@
 """Entries: which of a session's updates are kept, and how much of each. Pure functions on values.
 
-Chunks of one text are joined, and so are consecutive updates of one tool call. Long texts are cut in the middle.
-Pictures and sounds are left out.
+Chunks of one text are joined, and so are consecutive updates of one tool call. Long texts are cut in the middle. Images and audio are left out.
 """
 
 from __future__ import annotations
@@ -12,28 +11,28 @@ from typing import Final, cast
 from sidecar.core.json_types import Json
 
 TEXT: Final = 16 * 1024
-"""The most code points kept of one text: enough to understand it. Whole files are in the journal."""
+"""The number of code points that are kept of one text: enough to understand it. Whole files are in the journal."""
 JOINED: Final = 32 * 1024
-"""The most code points that joined chunks may have."""
+"""The number of code points that joined chunks may have."""
 _DEEP: Final = 32
 _WIDE: Final = 256
-"""The most members kept of one list."""
+"""The number of members that are kept of one list."""
 _CHUNKS = {
     "user_message_chunk": "messageId",
     "agent_message_chunk": "messageId",
     "agent_thought_chunk": "messageId",
     "compaction_summary_chunk": "compactionId",
 }
-"""The field that says which text a chunk is a piece of, by kind."""
+"""By kind: the field that identifies the text to which a chunk belongs."""
 _PLAIN = frozenset({"sessionUpdate", "content", "messageId", "compactionId", "_meta"})
 _PARENT = "parentToolCallId"
-"""What is kept of `_meta`: the tool call whose sub-agent does or says this (acp/habits.py)."""
+"""The part of `_meta` that is kept: the tool call whose sub-agent sends this (acp/habits.py)."""
 _OF_THE_MOMENT = frozenset({"available_commands_update", "config_option_update", "usage_update"})
 """These describe the current state, not an event."""
 
 
 def kept(update: Json) -> dict[str, object] | None:
-    """The form in which an update is recorded; None if it is not."""
+    """Return the form in which an update is recorded, or None if it is not."""
     if update.get("sessionUpdate") in _OF_THE_MOMENT:
         return None
     told = {key: update[key] for key in update if key != "_meta"}
@@ -41,7 +40,8 @@ def kept(update: Json) -> dict[str, object] | None:
 
 
 def forked(said: Sequence[Json]) -> list[dict[str, object]]:
-    """The entries with which a fork of a conversation begins: all that was said. What became of files is the other's to show and to undo."""
+    """Return the entries with which a fork of a conversation begins: everything that was said. The original conversation keeps the changes of files,
+    and can show and undo them."""
     return [
         {key: value for key, value in entry.items() if key != "changes"}
         for entry in said
@@ -50,11 +50,11 @@ def forked(said: Sequence[Json]) -> list[dict[str, object]]:
 
 
 PartOf = tuple[str, object, str | None]
-"""Which running text a piece belongs to: its kind, its id, and the tool call of the sub-agent that says it."""
+"""Identifies the running text to which a piece belongs: its kind, its id, and the tool call of the sub-agent that says it."""
 
 
 def chunk(update: Json) -> tuple[PartOf, str] | None:
-    """For a piece of running text: (what it is part of, the text). None for everything else."""
+    """For a piece of running text, return (the text it is part of, the piece). None for everything else."""
     kind, content = update.get("sessionUpdate"), update.get("content")
     if not isinstance(kind, str) or kind not in _CHUNKS or not isinstance(content, dict):
         return None
@@ -68,7 +68,7 @@ def chunk(update: Json) -> tuple[PartOf, str] | None:
 
 
 def of_chunks(part_of: PartOf, text: str) -> dict[str, object]:
-    """The single update that contains all these chunks."""
+    """Return the single update that contains all these chunks."""
     kind, which, parent = part_of
     more = {_CHUNKS[kind]: which} if which is not None else {}
     return {"sessionUpdate": kind, **more, "content": {"type": "text", "text": text}, **_below(parent)}
@@ -85,7 +85,7 @@ def _below(parent: str | None) -> dict[str, object]:
 
 
 def joined(last: Json, update: Json) -> dict[str, object] | None:
-    """Two updates of one tool call as one; None if they belong to different calls."""
+    """Return two updates of one tool call as one, or None if they belong to different calls."""
     both = last.get("sessionUpdate"), update.get("sessionUpdate")
     if both != ("tool_call_update", "tool_call_update") or last.get("toolCallId") != update.get("toolCallId"):
         return None
@@ -93,7 +93,7 @@ def joined(last: Json, update: Json) -> dict[str, object] | None:
 
 
 def shortened(value: object, depth: int = 0) -> object:
-    """JSON of the same shape, without what is too long to keep."""
+    """Return JSON of the same shape, without what is too long to keep."""
     if isinstance(value, str):
         if len(value) <= TEXT:
             return value
@@ -114,7 +114,7 @@ def shortened(value: object, depth: int = 0) -> object:
 
 
 def title_of(prompt: object) -> str:
-    """A title: the first words of a prompt; "" if it has none."""
+    """Return a title: the first words of a prompt; "" if it has none."""
     for block in cast("list[object]", prompt) if isinstance(prompt, list) else []:
         text = cast("dict[str, object]", block).get("text") if isinstance(block, dict) else None
         for line in text.splitlines() if isinstance(text, str) else ():

@@ -1,8 +1,7 @@
-"""RecordFolder: the files of recorded sessions. `<id>.json` describes a session; `<id>.jsonl` holds its conversation,
-one entry per line.
+"""RecordFolder: the files of recorded sessions. `<id>.json` describes a session; `<id>.jsonl` contains its conversation, one entry per line.
 
-Every method blocks and raises OSError; records.py runs them in a thread. A line that a crash cut off is skipped when
-read. Several sidecars share the folder: entries are appended whole, and descriptions are replaced whole.
+Every method blocks and raises OSError; records.py runs them in a thread. A line that a crash cut off is skipped when read. Several sidecars share the
+folder: entries are appended whole, and descriptions are replaced whole.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sidecar.records.about import About
 from sidecar.state_folder import make_private, open_private, state_folder
 
 MOST_BYTES = 4 * 1024 * 1024
-"""The most bytes of one session's entries. Beyond that, the older half is deleted."""
+"""The limit for one session's entries, in bytes. Beyond that, the older half is deleted."""
 MOST_SESSIONS = 200
 
 _ID = re.compile(r"[0-9a-z]{4,64}")
@@ -39,7 +38,7 @@ class RecordFolder:
         self._most_sessions = most_sessions
 
     def write_about(self, about: About) -> None:
-        """Replaces the description of a session."""
+        """Replace the description of a session."""
         folder = make_private(self._path)
         self._replace(folder / f"{_checked(about.session_id)}.json", json.dumps(about.to_json()).encode())
 
@@ -58,7 +57,7 @@ class RecordFolder:
             self._halve(path)
 
     def abouts(self) -> list[About]:
-        """All sessions, most recently used first. Unreadable ones are left out."""
+        """Return all sessions, most recently used first. Unreadable ones are left out."""
         found: list[About] = []
         for path in self._all():
             try:
@@ -70,7 +69,7 @@ class RecordFolder:
         return sorted(found, key=lambda about: (about.updated, about.created), reverse=True)
 
     def read(self, session_id: str) -> tuple[About, list[Entry]] | None:
-        """A session's description and entries; None if there is no such record."""
+        """Return a session's description and entries, or None if there is no such record."""
         if _ID.fullmatch(session_id) is None:
             return None
         try:
@@ -84,7 +83,7 @@ class RecordFolder:
         return None if about is None else (about, [entry for line in lines if (entry := _entry(line))])
 
     def delete(self, session_id: str) -> bool:
-        """Deletes a record. Returns whether there was one."""
+        """Delete a record. Returns whether there was one."""
         if _ID.fullmatch(session_id) is None:
             return False
         there = False
@@ -97,7 +96,7 @@ class RecordFolder:
         return there
 
     def retain(self, but: Collection[str]) -> None:
-        """Deletes the oldest records beyond the limit. `but`: sessions that are open."""
+        """Delete the oldest records beyond the limit. `but`: sessions that are open."""
         paths = self._all()
         if len(paths) <= self._most_sessions:
             return

@@ -25,20 +25,18 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 WAITING = 4096
-"""The most writes that wait for the thread. Beyond that, entries are left out."""
+"""The number of writes that may wait for the thread. Beyond that, entries are left out."""
 
 
 class _Reading(NamedTuple):
-    """What is read where it stands among the writes: with all that was recorded before it, and nothing that came later."""
+    """A read in the queue of writes: it returns everything that was recorded before it, and nothing that came later."""
 
     session_id: str
     found: Future[tuple[About, Sequence[Entry]] | None]
 
 
 _Work = About | frozenset[str] | tuple[str, Entry] | str | _Reading
-"""A session's description · a check of how many records there are, except for these sessions · an entry of a session ·
-a session to delete · one to read.
-"""
+"""A session's description · a check of the number of records, except for these sessions · an entry of a session · a session to delete · one to read."""
 
 
 def now() -> str:
@@ -49,7 +47,7 @@ def now() -> str:
 class _Open:
     about: About
     written: bool = False
-    """The session has a file."""
+    """Whether the session has a file."""
     pending: Entry | None = None
     """The last update, which the next one may still extend."""
     part_of: entries.PartOf | None = None
@@ -73,23 +71,21 @@ class Records:
     # recording
 
     def begin(self, about: About, *, known: bool = False) -> None:
-        """Opens a session. `known`: it has a record already, which continues."""
+        """Open a session. `known`: it already has a record, which continues."""
         about = about if about.created else replace(about, created=now())
         self._open[about.session_id] = _Open(about, known)
         if known:
             self._submit(about)
 
     def about(self, session_id: str) -> About | None:
-        """The description of an open session; None if it is not open."""
+        """Return the description of an open session, or None if it is not open."""
         one = self._open.get(session_id)
         return one.about if one is not None else None
 
     def reference(
         self, session_id: str, reference: str, *, loads: bool | None = None, forks: bool | None = None
     ) -> None:
-        """The agent uses another name for the session (a new conversation in the same session). `loads`, `forks`: as in About;
-        None: unchanged.
-        """
+        """Record that the agent uses another id for the session (a new conversation in the same session). `loads`, `forks`: as in About; None: unchanged."""
         one = self._open.get(session_id)
         if one is None:
             return
@@ -109,7 +105,7 @@ class Records:
         self._change(one, turn=turn, updated=now(), title=one.about.title or entries.title_of(kept))
 
     def update(self, session_id: str, turn: int, update: Json, *, history: bool = False) -> None:
-        """Records an update. `history`: the agent replays a session that has no record yet."""
+        """Record an update. `history`: the agent replays a session that has no record yet."""
         one = self._open.get(session_id)
         if one is None:
             return
@@ -137,7 +133,7 @@ class Records:
         one.pending = {"at": now(), "type": "update", "turn": turn, "update": kept}
 
     def end(self, session_id: str, outcome: Json) -> None:
-        """Records the end of a turn, in the form that the editor gets."""
+        """Record the end of a turn, in the form that the editor gets."""
         one = self._open.get(session_id)
         if one is None or not one.written:
             return
@@ -151,7 +147,7 @@ class Records:
         self._change(one, updated=now())
 
     def reviewed(self, session_id: str, turn: int, verdict: str, changes: int) -> None:
-        """Records that the user decided about so many changes of a turn."""
+        """Record that the user decided about this number of changes of a turn."""
         one = self._open.get(session_id)
         if one is not None and one.written:
             self._append(
@@ -159,7 +155,7 @@ class Records:
             )
 
     async def copy(self, session_id: str, said: Sequence[Entry]) -> None:
-        """The open session begins with what was said in another; call it before anything else is recorded of it. Raises OSError."""
+        """Start the record of an open session with what was said in another. Call this before anything else is recorded of it. Raises OSError."""
         one = self._open.get(session_id)
         if one is not None and said:
             self._begun(one)
@@ -173,7 +169,7 @@ class Records:
                 self._submit(one.about)
 
     def abandon(self, session_id: str) -> None:
-        """Forgets a session that its agent failed to open, unless it had a record before."""
+        """Forget a session that its agent failed to open, unless it had a record before."""
         one = self._open.get(session_id)
         if one is None or one.about.reference:
             self.close(session_id)
@@ -185,12 +181,12 @@ class Records:
     # reading: every method raises OSError
 
     async def list(self) -> list[About]:
-        """All records on this machine, most recently used first."""
+        """Return all records on this machine, most recently used first."""
         return await self._run(self._folder.abouts)
 
     def read(self, session_id: str) -> Awaitable[tuple[About, Sequence[Entry]] | None]:
-        """With everything that was recorded until this returns, and nothing later: who listens from then on misses nothing and hears
-        nothing twice."""
+        """Read a session with everything that was recorded before this call returns, and nothing later. A listener from then on misses nothing and
+        hears nothing twice."""
         one = self._open.get(session_id)
         if one is not None:
             self._flush(one)
@@ -201,7 +197,7 @@ class Records:
         return asyncio.wrap_future(reading.found)
 
     async def delete(self, session_id: str) -> bool:
-        """Deletes a record. Returns whether there was one. If the session is open, its next prompt starts a new record."""
+        """Delete a record. Returns whether there was one. If the session is open, its next prompt starts a new record."""
         one = self._open.get(session_id)
         if one is not None:
             one.written, one.pending, one.part_of = False, None, None
@@ -211,7 +207,7 @@ class Records:
         return await self._run(self._folder.delete, session_id)
 
     async def aclose(self) -> None:
-        """Writes everything that was recorded, within a time limit."""
+        """Write everything that was recorded, within a time limit."""
         for session_id in list(self._open):
             self.close(session_id)
         try:
@@ -224,7 +220,7 @@ class Records:
     # the thread
 
     def _begun(self, one: _Open) -> None:
-        """Marks the session as having a file."""
+        """Mark the session as having a file."""
         if not one.written:
             one.written = True
             self._submit(frozenset(self._open))
@@ -279,9 +275,7 @@ class Records:
     # in the thread
 
     def _write(self) -> None:
-        """Writes everything that is waiting, in order, joining consecutive entries of one session. Only the thread
-        removes from the front.
-        """
+        """Write everything that is waiting, in order, joining consecutive entries of one session. Only the thread removes from the front."""
         while self._waiting:
             work = self._waiting.popleft()
             if isinstance(work, _Reading):
@@ -315,7 +309,7 @@ class Records:
             reading.found.set_exception(error)
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
-        """Runs a function in the thread, after everything recorded before."""
+        """Run a function in the thread, after everything recorded before."""
 
         def run() -> T:
             self._write()

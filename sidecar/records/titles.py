@@ -1,4 +1,4 @@
-"""Titles: what the turns of conversations are called, which is the first words of their prompts."""
+"""Titles: the titles of the turns of conversations, which are the first words of their prompts."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ log = logging.getLogger(__name__)
 
 class Titles:
     def __init__(self, read: Callable[[str], Awaitable[tuple[About, Sequence[Entry]] | None]]) -> None:
-        """`read` gives a session's record, None if there is none. It may raise OSError."""
+        """`read`: returns a session's record, or None if there is none. It may raise OSError."""
         self._read = read
         self._titles: dict[str, dict[int, str]] = {}
         self._looked_up = set[str]()
-        """Sessions whose record was read: those of earlier runs of the sidecar are known by it alone."""
+        """Sessions whose record was read. Only the record knows sessions of earlier runs of the sidecar."""
 
     def note(self, session_id: str, turn: int, prompt: object) -> None:
         self._titles.setdefault(session_id, {})[turn] = entries.title_of(prompt)
 
     def forget(self, session_id: str) -> None:
-        """The user deleted the conversation."""
+        """Forget a conversation that the user deleted."""
         self._titles.pop(session_id, None)
 
     async def of(self, session_id: str, turn: int) -> str:
-        """ "" if nobody knows it."""
+        """Return the title of a turn, or "" if it is unknown."""
         if turn not in self._titles.get(session_id, {}) and session_id not in self._looked_up:
             self._looked_up.add(session_id)
             await self._look_up(session_id)
         return self._titles.get(session_id, {}).get(turn, "")
 
     async def add_to(self, rows: Iterable[Json]) -> list[Json]:
-        """Changes under review (`sidecar.listChanges`), with the `title` of every turn in them that has one."""
+        """Return changes under review (`sidecar.listChanges`) with the `title` of each turn that has one."""
         titled: list[Json] = []
         for row in rows:
             more: dict[str, object] = {}
