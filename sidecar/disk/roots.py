@@ -85,7 +85,7 @@ class Roots:
     """The folders that one session may access. Close it, or use it as a context manager; descriptors are held until then."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Folders that cannot be opened are left out and listed in `unusable`."""
+        """Open these folders. Folders that cannot be opened are left out and listed in `unusable`."""
         roots: dict[str, Root] = {}
         self.unusable: list[str] = []
         for path in paths:

@@ -77,7 +77,7 @@ class FolderWatch:
         return not self.why_not and (len(self._covered) >= MAX_FOLDERS or self._covered.issuperset(folders))
 
     def stop(self) -> None:
-        """Returns at once; the thread ends within a moment."""
+        """Return at once; the thread ends within a moment."""
         self.running = False
         self._stop.set()
 

@@ -1,1 +1,1 @@
-"""The editor's side: the only package that knows LSP types."""
+"""The editor's side of the sidecar: the only package that knows LSP types."""

@@ -392,7 +392,8 @@ class ConflictParams(TypedDict):
     """This and `agent` are absent if the author is unknown."""
     agent: NotRequired[str]
     outcome: NotRequired[Literal["mine", "agent", "saved", "closed", "gone"]]
-    """Present when `state` is `closed`: the user decided (mine, agent), saved over it or closed the document; gone: both changes fit together again."""
+    """Present when `state` is `closed`: mine, agent: the user decided; saved: the user saved over it; closed: the document was closed; gone: it is no
+    longer a conflict, for example because both changes fit together again."""
 
 
 class SaveAnswer(msgspec.Struct, frozen=True):

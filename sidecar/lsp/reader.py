@@ -83,7 +83,7 @@ class Reader:
         while data and not self._ended:
             try:
                 data = os.read(self._fd, READ)
-            except BlockingIOError:  # another owner of the open file made it non-blocking
+            except BlockingIOError:  # a process that shares the pipe made it non-blocking
                 select.select([self._fd], [], [])
                 continue
             except OSError:

@@ -39,7 +39,7 @@ from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
 AGENT = "revert"
 """The agent in journal entries of reverts."""
 TRIES = 3
-"""The number of times that a file which changes while it is examined is examined."""
+"""How many times a file is examined while it keeps changing."""
 TOGETHER = 64
 """The number of files in one transaction of the journal, which are open at the same time."""
 AT_ONCE = 16

@@ -263,7 +263,7 @@ class Workspace:
             await self._disk_watch.saved(tracked, saved)
 
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
-        """The user renamed files or folders in the editor: (old, new)."""
+        """Take the files or folders that the user renamed in the editor: (old, new)."""
         for old, new in files:
             self.state.renamed(old, new)
 

@@ -52,7 +52,7 @@ _NAMED = 5
 
 
 class Prompting:
-    """Unsaved text on its way to an agent."""
+    """Sends unsaved text to an agent, or saves it first."""
 
     def __init__(
         self,
