@@ -101,7 +101,7 @@ class Files(Protocol):
 
 
 class DiskFiles:
-    """The real files. An editor owns what it saves; the rule that only `disk/` opens files applies to the sidecar."""
+    """The real files. An editor owns what it saves; the rule that only `disk/` opens files applies only to the sidecar."""
 
     def read(self, uri: str) -> bytes | None:
         try:

@@ -113,7 +113,7 @@ class SidecarProtocol(LanguageServerProtocol):
         """The marks of the message that is being encoded."""
 
     def _register_builtin_features(self) -> None:
-        """Registers none of pygls's features: `_builtin` and `sync` replace them."""
+        """Register none of pygls's features: `_builtin` and `sync` replace them."""
 
     @property
     def _features(self) -> dict[str, Handler]:

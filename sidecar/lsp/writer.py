@@ -181,7 +181,7 @@ class Writer:
         while rest:
             try:
                 rest = rest[os.write(self._fd, rest) :]
-            except BlockingIOError:  # another owner of the open file made it non-blocking
+            except BlockingIOError:  # a process that shares the pipe made it non-blocking
                 select.select([], [self._fd], [])
 
     def _break(self, reason: str) -> None:

@@ -134,7 +134,7 @@ class Audience:
 
 
 class _Shared:
-    """The editor's port, with the calls replaced that listeners also get."""
+    """The editor's port. Session updates, opened sessions and questions also go to the listeners."""
 
     def __init__(self, audience: Audience, editor: Editor) -> None:
         self._audience = audience
