@@ -1,8 +1,8 @@
 """Which cases `make test` runs; CI runs all of them.
 
 Twelve thousand cases take most of an hour on two cores, and they are few tests with many cases each. `make test` is for the minutes between two
-commits. Of every test with cases it runs the square root of their number; of every file of tests with real editors or whole programs, the square
-root of its tests, and half as many where a browser draws them. They are spread evenly from the first on, and they are always the same ones.
+commits. Of every test with cases it runs the square root of their number; of every file of tests that start real editors or whole programs, half the
+square root of theirs. They are spread evenly from the first on, and they are always the same ones.
 `make test CASES=all` runs everything.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-BY_FILE = {"attach", "crash", "extension", "gates", "proxy", "relayed", "release"}
-"""Folders whose tests take as long as those with real editors (marked e2e): they start whole programs again and again."""
+PROGRAMS = {"attach", "crash", "extension", "gates", "proxy", "relayed", "release"}
+"""Folders whose tests start whole programs again and again. So do those with real editors (marked e2e)."""
 
 
 def spread(count: int, wanted: int) -> set[int]:
@@ -31,22 +31,19 @@ def spread(count: int, wanted: int) -> set[int]:
 
 def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Of the tests those that `make test` runs, in their order."""
-    groups: defaultdict[str, list[int]] = defaultdict(list)
+    tests: defaultdict[str, list[int]] = defaultdict(list)
+    files: defaultdict[str, list[int]] = defaultdict(list)
     for place, item in enumerate(items):
-        groups[_together(item)].append(place)
+        if _starts_programs(item):
+            files[str(item.path)].append(place)
+        else:
+            tests[item.nodeid.partition("[")[0]].append(place)
     kept: set[int] = set()
-    for group in groups.values():
-        is_drawn = items[group[0]].get_closest_marker("browser") is not None
-        kept.update(group[number] for number in spread(len(group), share(len(group), is_drawn=is_drawn)))
+    for groups, part in ((tests, 1), (files, 2)):
+        for group in groups.values():
+            kept.update(group[number] for number in spread(len(group), ceil(sqrt(len(group)) / part)))
     return [item for place, item in enumerate(items) if place in kept]
 
 
-def share(count: int, *, is_drawn: bool) -> int:
-    """How many of so many. `is_drawn`: by a browser."""
-    return ceil(sqrt(count) / 2) if is_drawn else ceil(sqrt(count))
-
-
-def _together(item: pytest.Item) -> str:
-    folder = item.path.relative_to(TESTS).parts[0]
-    is_by_file = item.get_closest_marker("e2e") is not None or folder in BY_FILE
-    return str(item.path) if is_by_file else item.nodeid.partition("[")[0]
+def _starts_programs(item: pytest.Item) -> bool:
+    return item.get_closest_marker("e2e") is not None or item.path.relative_to(TESTS).parts[0] in PROGRAMS
