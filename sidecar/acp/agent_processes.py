@@ -1,6 +1,6 @@
-"""AgentProcesses: which agents there are, and the process of each: started when somebody needs it, ended when nobody does.
+"""AgentProcesses: knows the agents and runs one process for each: starts it when it is needed and ends it when nothing needs it any more.
 
-Knows nothing of conversations, but how many use a process.
+Of conversations, this module knows only how many use a process.
 """
 
 from __future__ import annotations
@@ -43,53 +43,53 @@ class Agent:
     command: Command
     source: Literal["configured", "found", "demo"] = "configured"
     found: AgentCommand | None = None
-    """The command as found, without the sidecar's additions: a person approves this command."""
+    """The command as found, without the sidecar's additions. This is the command that the user approves."""
     host: Host | None = None
     starting: asyncio.Task[Host] | None = None
     users: int = 0
-    """Open sessions, sessions being opened, and other work; without any, the process is ended."""
+    """The open sessions, the sessions that are being opened, and other work. Without any, the process is ended."""
     name: str = ""
     version: str = ""
-    """What it last reported about itself."""
+    """As the agent last reported them."""
     speaks: int = 0
-    """The version of ACP that was agreed on; 0 before."""
+    """The version of ACP that was agreed on; 0 before that."""
     logged_in: bool = False
-    """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
+    """The user logged in to this process, and perhaps only this process knows, so the login keeps it running."""
     led: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The environment that leads its own tools to ours, of the process that runs."""
+    """The environment variables of the running process that redirect the agent's own tools to ours."""
     named: NamedServer | None = None
-    """With which that process was started."""
+    """Our MCP server, as that process was started with it."""
     reached: ReachedTools | None = None
-    """Our tools, where it runs elsewhere and is reached by a command."""
+    """Our tools, for an agent that runs elsewhere and is reached by a command."""
     own_tools_missing: bool = False
-    """It did not start our tools once: from then on it keeps its own."""
+    """The agent once failed to start our tools. From then on it keeps its own."""
     told_of_tools: bool = False
-    """The user was told why it has its own tools only where it runs."""
+    """The user was told why the agent has only its own tools where it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What agents are started with."""
+    """The things that every agent is started with."""
 
     limits: Limits
     ladder: Ladder
     offers: Offers
-    """What the editor can show for them."""
+    """What the editor can show for the agents."""
     tool_server: Callable[[str], Json | None]
-    """Our MCP server for all sessions of an agent, in ACP's shape; None: its own tools stay its own."""
+    """Our MCP server for all sessions of an agent, in ACP's shape. None: the agent's own tools are not redirected."""
     own_tools: bool
-    """The user wants their own tools led to ours at all."""
+    """Whether the user wants the agents' own tools redirected to ours at all."""
     beside: bool
-    """Ours are given to all, beside their own."""
+    """Whether all agents get our tools beside their own."""
     read_only: bool
-    """They are to change nothing and to run no commands."""
+    """Whether the agents may change nothing and run no commands."""
     open_folders: Callable[[], Sequence[str]]
-    """The editor's."""
+    """The folders that are open in the editor."""
 
 
 class AgentProcesses:
     service: AnyService | None = None
-    """Answers their requests; set before the first is started."""
+    """Answers the agents' requests. Set before the first agent is started."""
 
     def __init__(
         self,
@@ -100,8 +100,8 @@ class AgentProcesses:
         lost: Callable[[Host], Sequence[str]],
         stop_turn: Callable[[str], None],
     ) -> None:
-        """`found` looks for agents on this machine; `told` makes of such a one what is started. `lost`: called when a process has ended by itself;
-        the sessions that are lost with it. `stop_turn`: of a session."""
+        """`found` looks for agents on this machine; `told` turns such an agent's command into the one to start. `lost` is called when a process
+        has ended by itself, and returns the sessions that are lost with it. `stop_turn` stops the turn of a session."""
         self.all = dict(agents)
         self._equipment = equipment
         self._found = found
@@ -111,7 +111,7 @@ class AgentProcesses:
         self._background: set[asyncio.Task[Any]] = set()
 
     async def aclose(self) -> None:
-        """Ends all at the same time, within the time limit of the ladder."""
+        """End all agents at the same time, within the time limit of the ladder."""
         for agent in self.all.values():
             if agent.starting is not None:
                 agent.starting.cancel()
@@ -133,14 +133,14 @@ class AgentProcesses:
         return agent
 
     def look(self) -> None:
-        """Agents on this machine that are not configured."""
+        """Add the agents on this machine that are not configured."""
         for name, command in self._found().items():
             if name not in self.all:
                 self.all[name] = Agent(name, self._told(command), "found", command)
 
     @asynccontextmanager
     async def borrowed(self, name: str, cwd: str) -> AsyncGenerator[Host]:
-        """The agent's process for work without a session; started, and ended again, if necessary."""
+        """The agent's process for work without a session. It is started, and ended afterwards, if necessary."""
         agent = self.known(name)
         agent.users += 1
         try:
@@ -207,11 +207,11 @@ class AgentProcesses:
             agent.starting = None
             if agent.host is None:
                 _unnamed(agent)
-            if agent.users == 0 and agent.host is not None:  # nobody waited for it
+            if agent.users == 0 and agent.host is not None:  # nothing waited for it
                 self.stop(agent)
 
     def _led(self, agent: Agent) -> dict[str, str]:
-        """The environment that leads its own tools to ours."""
+        """The environment variables that redirect the agent's own tools to ours."""
         row = own_tools_of(agent.id, agent.command)
         connected = row.connected is not None and row.connected({**os.environ, **agent.command.env})
         if agent.command.transport or not (row.plugin or connected):
@@ -231,7 +231,7 @@ class AgentProcesses:
         return ReachedTools(agent.id, by, folders, env, folder, self._equipment.ladder)
 
     def _named(self, agent: Agent) -> tuple[str, ...]:
-        """The arguments with which it starts our server for all of its sessions, where it takes none with a session."""
+        """The arguments that make the agent start our server for all of its sessions, if it accepts no server with a session."""
         option = own_tools_of(agent.id, agent.command).option
         if not option or not self._equipment.beside or agent.command.transport:
             return ()
@@ -246,7 +246,7 @@ class AgentProcesses:
         return option, f"@{agent.named.path}"
 
     def _kept_from_writing(self, agent: Agent) -> dict[str, str]:
-        """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
+        """The environment variables that keep the agent from writing, if it may only read. Raises AgentFailed if that cannot be enforced."""
         if not self._equipment.read_only:
             return {}
         row = read_only_of(agent.id, agent.command)
@@ -286,7 +286,7 @@ class AgentProcesses:
             self.stop(agent)
 
     def stop(self, agent: Agent) -> None:
-        """Ends an agent's process in the background."""
+        """End an agent's process in the background."""
         host, agent.host = agent.host, None
         _unnamed(agent)
         self._unreached(agent)
@@ -295,7 +295,7 @@ class AgentProcesses:
             self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
 
     def _unreached(self, agent: Agent) -> None:
-        """Its process has ended, or is ended now."""
+        """Close the agent's `reached` tools: its process has ended or is being ended."""
         if agent.reached is not None:
             self.in_background(agent.reached.aclose())
             agent.reached = None
@@ -309,7 +309,7 @@ class AgentProcesses:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, AgentFailed):  # whoever waits gets that one
+        if error is not None and not isinstance(error, AgentFailed):  # the waiting caller gets that one
             log.error("an agent could not be looked after", exc_info=error)
 
     def infos(self) -> builtins.list[tuple[Agent, AgentInfo]]:
@@ -330,7 +330,7 @@ class AgentProcesses:
 
 
 def _unnamed(agent: Agent) -> None:
-    """Its process has ended, or is ended now."""
+    """Close the agent's `named` server: its process has ended or is being ended."""
     if agent.named is not None:
         agent.named.close()
         agent.named = None
@@ -338,7 +338,7 @@ def _unnamed(agent: Agent) -> None:
 
 @asynccontextmanager
 async def words(host: Host, when: str) -> AsyncGenerator[None]:
-    """If the agent ends meanwhile, this fails with the reason of its end."""
+    """If the agent ends during the block, raise AgentFailed with the reason of its end."""
     from sidecar.acp.client import Gone
 
     try:

@@ -50,13 +50,13 @@ class _Session:
     host: Host | None = None
     agent_session_id: str = ""
     options: Options | None = None
-    """What can be chosen in it; of the process that runs, or ran last."""
+    """The options that the user can choose in the session, as reported by the process that runs, or ran last."""
     turn: bool = False
     prompting: bool = False
-    """The agent has the prompt (before, it may have to be started)."""
+    """Whether the agent has received the prompt. It may have to be started first."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     asked: float = 0.0
-    """When the agent got its prompt, on the clock of `processes`."""
+    """When the agent received its prompt, on the clock of `processes`."""
 
     @property
     def live(self) -> Host | None:
@@ -64,7 +64,7 @@ class _Session:
 
 
 class HostedAgents:
-    """See `ports.Agents` for what the methods promise."""
+    """See `ports.Agents` for the contract of the methods."""
 
     def __init__(
         self,
@@ -83,11 +83,9 @@ class HostedAgents:
         open_folders: Callable[[], Sequence[str]] = tuple,
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
-        """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
-        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
-        server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
-        to ours at all. `beside`: ours are given to all, beside their own. `read_only`: they are to change nothing and to run no commands. `longest_text`: bytes of the largest file
-        they may write. `open_folders`: the editor's."""
+        """`demo`: the agents that come with the sidecar. `found` looks for others on this machine; a configured agent of the same name takes precedence.
+        `told` turns the command of a found agent into the one to start. `longest_text`: the bytes of the largest file that agents may write. For the other
+        parameters see Equipment."""
         agents = {name: Agent(name, command, "demo") for name, command in (demo or {}).items()}
         agents |= {name: Agent(name, command) for name, command in commands.items()}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
@@ -101,15 +99,15 @@ class HostedAgents:
         self._service: AnyService | None = None
 
     def serve(self, service: AnyService) -> None:
-        """Sets the service that answers the agents' requests; call it once, before the first session."""
+        """Set the service that answers the agents' requests. Call this once, before the first session."""
         self._service = self._processes.service = service
 
     async def warm_up(self) -> None:
-        """Imports the SDK ahead of need, in a thread."""
+        """Import the SDK ahead of need, in a thread."""
         await load_sdk()
 
     async def aclose(self) -> None:
-        """Ends all agents at the same time, within the time limit of the ladder."""
+        """End all agents at the same time, within the time limit of the ladder."""
         self._sessions.clear()
         await self._processes.aclose()
 
@@ -153,7 +151,7 @@ class HostedAgents:
 
     @asynccontextmanager
     async def _earlier(self, request: SessionRequest) -> AsyncGenerator[tuple[_Session, Host]]:
-        """A session that begins with an earlier conversation; there is one once this was left without an error."""
+        """A session that begins with an earlier conversation. It exists only after the block has ended without an error."""
         agent = self._processes.known(request.agent)
         session = _Session(request, agent)
         agent.users += 1
@@ -191,7 +189,7 @@ class HostedAgents:
     async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
         known = self._processes.known(agent)
         if finished and known.host is not None and known.users == known.logged_in:
-            self._processes.forget_login(known)  # after a restart, it finds the result of the person's login
+            self._processes.forget_login(known)  # after a restart, it finds the result of the user's login
         async with self._processes.borrowed(agent, cwd) as host:
             if finished:
                 return {"agent": agent, "state": "done"}
@@ -287,7 +285,7 @@ class HostedAgents:
         )
 
     def working(self, agent: str) -> str | None:
-        """The agent's session that has a turn; None without one, and with several."""
+        """The agent's session that has a turn. None if no session has one, or several do."""
         found = [key for key, session in self._sessions.items() if session.agent.id == agent and session.turn]
         return found[0] if len(found) == 1 else None
 
@@ -337,7 +335,7 @@ class HostedAgents:
     # sessions and turns
 
     async def _connect(self, session: _Session) -> OpenedSession:
-        """Opens the session with its agent, which is started if necessary."""
+        """Open the session with its agent, which is started if necessary."""
         host = await self._processes.running(session.agent, session.request.cwd)
         if session.agent.own_tools_missing:
             session.request = _without_own_tools(session.request)
@@ -353,7 +351,8 @@ class HostedAgents:
         return self._opened(session, host, opened, live=live)
 
     async def _there(self, session: _Session, host: Host) -> SessionRequest:
-        """The session's request with our server as the agent can start it where it runs; without it where it cannot, and the user is told that once."""
+        """The session's request, with our server in the form in which the agent can start it where it runs. If it cannot, the request has no such server,
+        and the user is told once."""
         request, agent = session.request, session.agent
         by = agent.command.transport
         if by is None or not host.connection.is_given_ours(request):
@@ -382,7 +381,7 @@ class HostedAgents:
         return ready
 
     async def _reconnect(self, session: _Session) -> bool:
-        """After the agent's death: continues the conversation if the agent can, otherwise starts a new one. → whether it could."""
+        """After the agent's death: continue the conversation if the agent can, otherwise start a new one. Returns whether it was continued."""
         opened = await self._loaded_again(session)
         self._reopened(opened or await self._connect(session))
         return opened is not None
@@ -408,7 +407,7 @@ class HostedAgents:
     def _opened(
         self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False, live: bool = False
     ) -> OpenedSession:
-        """`live`: the session was opened so that its agent's own tools are led to our server."""
+        """`live`: the session was opened with the agent's own tools redirected to our server."""
         session.host, session.agent_session_id = host, opened.agent_session_id
         session.options = options = opened.options
         return OpenedSession(
@@ -447,7 +446,7 @@ class HostedAgents:
             log.warning("%s has lost a session: %s", session.agent.id, failed.message)
         anew = self._let_go(session)
         if await self._reconnect(session):
-            # Told first: what the agent says stands below it
+            # Before the prompt, so that the agent's words appear below it
             self._note(session, _found_again(session.agent.id, anew=anew, remembers=True))
             try:
                 return await self._prompted(session, blocks)
@@ -461,7 +460,7 @@ class HostedAgents:
         return await self._prompted(session, blocks)
 
     def _let_go(self, session: _Session) -> bool:
-        """The agent's process has lost this session. → whether the process is ended; not while others use it."""
+        """Drop this session, which the agent's process has lost. Also ends the process, unless other sessions use it. Returns whether it was ended."""
         host, session.host = session.host, None
         session.prompting = False
         if host is None:
@@ -489,7 +488,7 @@ class HostedAgents:
         try:
             await host.connection.ready(session.agent_session_id)
             if session.cancelled.is_set():
-                return CANCELLED  # before this: the agent could not be told then
+                return CANCELLED  # cancelled before the agent could be told
             session.prompting, session.asked = True, processes.now()
             return await host.connection.prompt(session.agent_session_id, blocks)
         except AgentFailed as failed:
@@ -507,7 +506,7 @@ class HostedAgents:
             raise AgentFailed("exited", f"{words}\nThe next prompt starts it again; it {memory}.") from None
 
     async def _until_stopped(self, session: _Session, turn: asyncio.Future[str]) -> None:
-        """Waits for the end of a cancelled turn; an agent that does not end it is ended."""
+        """Wait for the end of a cancelled turn. If the agent does not end it, end the agent."""
         host = session.host
         assert host is not None
         loop = asyncio.get_running_loop()
@@ -534,7 +533,7 @@ class HostedAgents:
             )
 
     def _ends_commands(self, session: _Session, turn: asyncio.Future[str]) -> None:
-        """The user has stopped the turn: so end the commands that the agent's own tools have begun in it, if the agent does not."""
+        """The user has stopped the turn: end the commands that the agent's own tools started in it, unless the agent ends them."""
         host = session.host
         lines = [] if host is None else host.connection.commands(session.agent_session_id)
         if host is not None and lines:
@@ -552,7 +551,7 @@ class HostedAgents:
             self._service.notice(session_id, left_running.said(host.agent, ended))
 
     def _died(self, host: Host) -> list[str]:
-        """An agent has ended by itself. → the sessions that are lost with it."""
+        """An agent has ended by itself. Returns the sessions that are lost with it."""
         lost = [key for key, session in self._sessions.items() if session.host is host]
         for key in lost:
             self._sessions[key].host = None
@@ -560,7 +559,7 @@ class HostedAgents:
 
 
 def _has_lost_it(failed: AgentFailed) -> bool:
-    """The agent has refused a prompt because there is no such session (Claude: the process behind it has died), and has done nothing for it."""
+    """Whether the agent refused a prompt because it has no such session (Claude: the process behind it has died), and has done nothing for the prompt."""
     missing = failed.kind == "refused" and failed.data.get("code") == errors.RESOURCE_NOT_FOUND
     return missing and not failed.data.get("heard")
 

@@ -1,4 +1,4 @@
-"""Asks: an agent's requests that wait for a person. Other messages continue meanwhile. Each request can be withdrawn: by the agent
+"""Asks: an agent's requests that wait for the user. Other messages continue meanwhile. A request can be withdrawn by the agent
 itself (`$/cancel_request`), by the end of its turn, or by the end of the session."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TAKEN_BACK: Final = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
 
 
 class Asks:
-    """The open questions of one session; or of an agent, if they belong to no session."""
+    """The open questions of one session, or those of an agent that belong to no session."""
 
     def __init__(self) -> None:
         self._open: dict[int, asyncio.Future[Any]] = {}
@@ -41,12 +41,12 @@ class Asks:
             self._taken_back.discard(key)
 
     def take_back(self, key: int) -> None:
-        """The agent no longer wants the answer to the request with these params (by id); others than ours are left alone."""
+        """The agent no longer wants the answer to the request with these params (by id). Unknown ids are ignored."""
         if key in self._open:
             self._taken_back.add(key)
             self._open[key].cancel()
 
     def withdraw(self) -> None:
-        """Withdraws all of them."""
+        """Withdraw all open questions."""
         for asked in list(self._open.values()):
             asked.cancel()

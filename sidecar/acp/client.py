@@ -1,9 +1,9 @@
-"""AgentConnection: the client's half of ACP with one agent, as version 1 has it (`dialect.py` is about others), over bytes that somebody else looks after.
+"""AgentConnection: the client's half of ACP with one agent, in version 1 (for other versions see `dialect.py`), over streams that the caller manages.
 
-The SDK (`acp.Connection`) matches answers to requests and runs handlers; its routers are not used, because they let `_meta`
-override arguments. What the agent sends by itself is incoming.py's.
+The SDK (`acp.Connection`) matches answers to requests and runs handlers. Its routers are not used, because they let `_meta` override arguments.
+incoming.py handles what the agent sends by itself.
 
-Importing this module imports the SDK (0.1 s): host.py does that when the first agent is started.
+Importing this module imports the SDK (0.1 s). host.py does that when the first agent is started.
 """
 
 from __future__ import annotations
@@ -41,22 +41,23 @@ log = logging.getLogger(__name__)
 
 
 class Gone(Exception):
-    """The connection ended before an answer came. Whoever looks after the process knows why."""
+    """The connection ended before an answer came. The owner of the process knows why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The answer to `session/new` and its kin; `agent_session_id` is the agent's own."""
+    """The answer to `session/new` and similar requests. `agent_session_id` is the agent's own id."""
 
     agent_session_id: str
     options: Options
-    """What can be chosen in it, kept up to date."""
+    """The options that the user can choose in the session, kept up to date."""
 
 
 class AgentConnection:
-    """Speaks with one agent. `agent` is the id under which the user configured it, `env` what its commands are run with.
+    """Speaks with one agent. `agent` is the id under which the user configured it, `env` the environment of its commands.
 
-    Methods raise AgentFailed in words, and Gone when the connection ends under them."""
+    Methods raise AgentFailed with a message for the user, and Gone if the connection ends during the call.
+    """
 
     def __init__(
         self,
@@ -112,8 +113,8 @@ class AgentConnection:
     # to the agent
 
     async def initialize(self) -> None:
-        """Shakes hands; `facts` are known afterwards. Raises AgentFailed("protocol_version") with the version that the agent speaks in
-        `data["theirs"]`, if it speaks another."""
+        """Perform the handshake. `facts` are known afterwards. Raises AgentFailed("protocol_version") if the agent speaks another version, with that
+        version in `data["theirs"]`."""
         answer = await self._hands_shaken()
         version = at(answer, "protocolVersion")
         if not isinstance(version, int) or isinstance(version, bool):
@@ -129,8 +130,9 @@ class AgentConnection:
     async def _hands_shaken(self) -> object:
         params: dict[str, object] = {
             "protocolVersion": PROTOCOL_VERSION,
-            # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`, unless something else keeps it from
-            # that: a write that comes here is refused, one that an agent makes itself cannot be.
+            # Offer both or neither: with only one of them, several agents write to the disk themselves. This
+            # holds for `"writes": "deny"`, too, unless something else keeps the agent from writing: a write
+            # that comes here can be refused, a write that the agent makes itself cannot.
             "clientCapabilities": {
                 "fs": {
                     "readTextFile": self._fs,
@@ -150,38 +152,39 @@ class AgentConnection:
 
     @property
     def takes_embedded(self) -> bool:
-        """Texts that are embedded in a prompt reach its model."""
+        """Whether texts that are embedded in a prompt reach the agent's model."""
         return self.facts.embedded_context and not self._quirks.drops_embedded
 
     @property
     def can_ask(self) -> bool:
-        """Whether there are requests for files in the version of ACP that it speaks."""
+        """Whether the agent's version of ACP has requests for files."""
         return self._dialect.has_files
 
     @property
     def rereads(self) -> bool:
-        """Whether its program is known to read a file just before it writes it."""
+        """Whether the agent's program is known to read a file just before it writes it."""
         return self._quirks.rereads
 
     def leads_to_ours(self, request: SessionRequest) -> bool:
-        """Whether its own tools are led to our server, which it then has to start, in a session that is opened so."""
+        """Whether a session that is opened with this request redirects the agent's own tools to our server. The agent then has to start the server."""
         return self._own_tools.by_server and bool(request.own_server)
 
     def is_given_ours(self, request: SessionRequest) -> bool:
-        """Whether it is told of our server in a session that is opened so."""
+        """Whether the agent is told of our server in a session that is opened with this request."""
         given = self._own_tools.by_server or request.own_beside or not self._dialect.has_files
         return bool(request.own_server) and given and not self._own_tools.option
 
     async def new_session(self, request: SessionRequest) -> Opened:
-        """Opens a session; updates that came for it before the answer are handed over before this returns."""
+        """Open a session. Updates that arrived for it before the answer are handed over before this returns."""
         with self._incoming.opening():
             fields = await self._open("session_new", self._place(request) | self._meta(request))
             return await self._kept_from_writing(self._began(request, "session/new", fields))
 
     async def fork_session(self, request: SessionRequest, agent_session_id: str) -> Opened:
-        """Opens a session that begins with what was said in another, which is open here or not, and goes on by itself.
+        """Open a session that begins with the content of another one and continues independently. The other session may be open here or not.
 
-        ACP calls it unstable. Raises AgentFailed("unsupported") when the agent cannot do it."""
+        ACP calls this unstable. Raises AgentFailed("unsupported") if the agent cannot do it.
+        """
         if not self.facts.fork:
             raise AgentFailed("unsupported", f"{self.agent} cannot fork conversations.")
         with self._incoming.opening():
@@ -211,11 +214,12 @@ class AgentConnection:
         replay: bool = True,
         known: Options | None = None,
     ) -> Opened:
-        """Takes up a session of an earlier time; its history is handed over as updates before this returns, or, without `replay`,
-        to nobody. Asks to resume instead where the agent can do that and no replay is wanted. `known`: what could be chosen in it before,
-        which stays as far as the agent says nothing about it (crow answers `session/resume` with null).
+        """Continue a session of an earlier time. Its history is handed over as updates before this returns or, without `replay`, dropped. If the agent
+        can resume and no replay is wanted, this asks it to resume instead. `known`: the options of the session before; they stay as far as the agent
+        says nothing about them (crow answers `session/resume` with null).
 
-        Raises AgentFailed("unsupported") when the agent can do neither."""
+        Raises AgentFailed("unsupported") if the agent can do neither.
+        """
         facts = self.facts
         if not facts.load and not facts.resume:
             raise AgentFailed("unsupported", f"{self.agent} cannot continue earlier conversations.")
@@ -239,7 +243,8 @@ class AgentConnection:
         return await self._kept_from_writing(Opened(agent_session_id, session.options))
 
     async def _kept_from_writing(self, opened: Opened) -> Opened:
-        """In the mode in which it cannot write, where it is to be kept from that by a mode. Raises AgentFailed; the session is closed then."""
+        """Put the session in the mode that keeps the agent from writing, if a mode is to do that. If this raises AgentFailed, the session has been
+        closed."""
         try:
             await self.kept_mode.begin(opened.agent_session_id, self._open_one(opened.agent_session_id))
         except AgentFailed:
@@ -248,7 +253,7 @@ class AgentConnection:
         return opened
 
     async def _choose_mode(self, agent_session_id: str, mode_id: str) -> None:
-        """Raises AgentFailed, also when the session has no such mode."""
+        """Set the mode of a session. Raises AgentFailed, also if the session has no such mode."""
         options = self._open_one(agent_session_id).options
         method, params = options.mode_request(self.agent, mode_id)
         answer = await self._request(method, {"sessionId": agent_session_id, **params}, self._limits.choice)
@@ -258,19 +263,19 @@ class AgentConnection:
             options.option_set(str(params["configId"]), mode_id, answer)
 
     async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
-        """One page of the agent's `session/list`, as it answered."""
+        """One page of the agent's `session/list`, as the agent answered it."""
         params: dict[str, object] = {"cwd": cwd} if cwd is not None else {}
         if cursor is not None:
             params["cursor"] = cursor
         return await self._request(AGENT_METHODS["session_list"], params, self._limits.listing)
 
     async def delete_session(self, agent_session_id: str) -> None:
-        """Deletes a session that is not open here."""
+        """Delete a session that is not open here."""
         params: dict[str, object] = {"sessionId": agent_session_id}
         await self._request(AGENT_METHODS["session_delete"], params, self._limits.listing)
 
     async def set_mode(self, agent_session_id: str, mode_id: str) -> Json:
-        """ACP's `modes` with the new one."""
+        """Set the mode. Returns ACP's `modes` with the new one."""
         session = self._open_one(agent_session_id)
         session.options.check_mode(self.agent, mode_id)
         self.kept_mode.check(session, mode_id)
@@ -279,7 +284,7 @@ class AgentConnection:
         return session.options.mode_set(mode_id)
 
     async def set_option(self, agent_session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
-        """ACP's `configOptions` with the new value."""
+        """Set an option. Returns ACP's `configOptions` with the new value."""
         session = self._open_one(agent_session_id)
         method, params = session.options.request(self.agent, config_id, value)
         if session.options.is_mode(config_id):
@@ -288,7 +293,7 @@ class AgentConnection:
         return session.options.option_set(config_id, value, answer)
 
     async def authenticate(self, method_id: str) -> None:
-        """Lasts as long as a person needs to log in, with a bound."""
+        """Log in. Takes as long as the user needs, up to `Limits.login`."""
         params: dict[str, object] = {"methodId": method_id}
         with self._incoming.expecting_questions():
             await self._request(AGENT_METHODS["authenticate"], params, self._limits.login)
@@ -297,13 +302,14 @@ class AgentConnection:
         await self._request(AGENT_METHODS["logout"], {}, self._limits.choice)
 
     async def ready(self, agent_session_id: str) -> None:
-        """Before a prompt: the session is in the mode in which it is to stay. Raises AgentFailed."""
+        """Call this before a prompt: it puts the session in the mode in which it has to stay. Raises AgentFailed."""
         await self.kept_mode.prompted(agent_session_id, self._open_one(agent_session_id))
 
     async def prompt(self, agent_session_id: str, blocks: Sequence[Json]) -> str:
-        """Runs a turn to its end and returns the stop reason. Every update before the answer has been handed over then.
+        """Run a turn to its end and return the stop reason. Every update that came before the answer has been handed over by then.
 
-        Has no limit of its own: turns last as long as they last, and the user can cancel."""
+        This has no time limit: turns last as long as they last, and the user can cancel.
+        """
         session = self._open_one(agent_session_id)
         session.acting, session.heard = True, False
         session.calls.begin_turn()
@@ -318,14 +324,14 @@ class AgentConnection:
         finally:
             session.acting = False
             session.terminals.end_turn()
-        await session.terminals.quiet()  # what a command writes belongs to the turn
+        await session.terminals.quiet()  # writes of a command belong to the turn
         reason = cast("dict[str, object]", answer).get("stopReason") if isinstance(answer, dict) else None
         if not isinstance(reason, str):
             raise AgentFailed("refused", f"{self.agent} ended the turn without saying why.")
         return reason
 
     def cancel(self, agent_session_id: str) -> None:
-        """Asks the agent to end the turn; its open questions are withdrawn and answered `cancelled`, as ACP demands."""
+        """Ask the agent to end the turn. Its open questions are withdrawn and answered `cancelled`, as ACP demands."""
         session = self._sessions.get(agent_session_id)
         if session is not None:
             session.acting = False
@@ -334,12 +340,12 @@ class AgentConnection:
             session.asks.withdraw()
 
     def commands(self, agent_session_id: str) -> list[str]:
-        """The command lines that the agent told of since it got its prompt."""
+        """The command lines that the agent reported since it received its prompt."""
         session = self._sessions.get(agent_session_id)
         return [] if session is None else session.calls.commands()
 
     def stop_command(self, agent_session_id: str, terminal_id: str) -> None:
-        """The user stops one command of the turn's."""
+        """The user stops one command of the turn."""
         session = self._sessions.get(agent_session_id)
         if session is None:
             return
@@ -364,7 +370,7 @@ class AgentConnection:
             pass  # its commands have ended with it
 
     async def close_session(self, agent_session_id: str) -> None:
-        """Ends a session, politely where the agent knows how; afterwards nothing of it is served."""
+        """End a session; ask the agent to close it, if the agent can do that. Afterwards, nothing of the session is served."""
         session = self._sessions.get(agent_session_id)
         if session is None:
             return
@@ -382,18 +388,18 @@ class AgentConnection:
             await session.terminals.close()
 
     def forget(self, agent_session_id: str) -> None:
-        """Ends a session on this side only."""
+        """End a session on this side only."""
         session = self._sessions.pop(agent_session_id, None)
         if session is not None:
             session.asks.withdraw()
             session.terminals.end_turn()
 
     def silent_for(self) -> float:
-        """Seconds since the agent's last byte."""
+        """The seconds since the agent's last byte."""
         return self._loop.time() - self.transport.heard_at
 
     async def close(self) -> None:
-        """Ends the connection: requests of ours raise Gone, questions are withdrawn, writes that run go on to their end."""
+        """End the connection: our requests raise Gone, questions are withdrawn, and writes that are under way run to their end."""
         ended = list(self._sessions.values())
         self._sessions.clear()
         self._incoming.asks.withdraw()
@@ -422,21 +428,21 @@ class AgentConnection:
         return session
 
     def _place(self, request: SessionRequest) -> dict[str, object]:
-        """Where a session works, and with which MCP servers."""
+        """The folders in which a session works, and its MCP servers."""
         params: dict[str, object] = {"cwd": request.cwd, "mcpServers": self._servers(request)}
         if request.additional_directories and self.facts.additional_directories:
             params["additionalDirectories"] = list(request.additional_directories)
         return params
 
     def _meta(self, request: SessionRequest, *, earlier: bool = False) -> dict[str, object]:
-        """What leads its own tools to ours, and what keeps it from writing. The former not for earlier conversations: whether our server runs
-        shows only afterwards."""
+        """The `_meta` that redirects the agent's own tools to ours and keeps it from writing. The former is left out for earlier conversations, because
+        only afterwards it is known whether our server runs."""
         led: Json = self._own_tools.meta(request.own_server) if request.own_server and not earlier else {}
         meta = joined(led, self._read_only.meta(request.own_server))
         return {"_meta": meta} if meta else {}
 
     async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
-        """The fields of the answer; crow answers `session/resume` with null."""
+        """Send a request that opens a session. Returns the fields of the answer; crow answers `session/resume` with null."""
         with self._incoming.expecting_questions():
             answer = await self._request(AGENT_METHODS[method], params, self._limits.silence, alive=True)
         return cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
@@ -444,7 +450,7 @@ class AgentConnection:
     async def _request(
         self, method: str, params: dict[str, object], limit: float | None, *, alive: bool = False
     ) -> object:
-        """Asks; `limit` in seconds, with `alive` from the agent's last sign of life instead of from now."""
+        """Send a request and wait for the answer. `limit` is in seconds, counted from now, or with `alive` from the agent's last sign of life."""
         answer = asyncio.ensure_future(self._rpc.send_request(method, self._border.sent(method, params)))
         started = self._loop.time()
         try:
@@ -475,11 +481,12 @@ class AgentConnection:
         ) from None
 
     def _notify(self, method: str, params: dict[str, object]) -> None:
-        # not at once: a request whose task has only been made is not to be overtaken by what cancels it
+        # Not at once: a request whose task was only just created must not be overtaken by the message that
+        # cancels it
         self._loop.call_soon(self.transport.post, {"jsonrpc": "2.0", "method": method, "params": params})
 
     def _servers(self, request: SessionRequest) -> list[Json]:
-        """The MCP servers the agent can take (ACP, "session/new": stdio always, http and sse where it says so)."""
+        """The MCP servers that the agent can use (ACP, "session/new": stdio always, http and sse if it says so)."""
         taken = {"http": self.facts.mcp_http, "sse": self.facts.mcp_sse}
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):

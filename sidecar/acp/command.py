@@ -1,4 +1,4 @@
-"""Turns a configured agent into a program to run: finds it without a shell, and builds its environment."""
+"""Turns a configured agent into a program to run: finds the program without a shell, and builds its environment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INHERITED = (
         "TEMP",
         "TMP",
     ),
-    # to reach the network and to trust what the user trusts
+    # to reach the network, and to trust what the user trusts
     *(
         "HTTP_PROXY",
         "HTTPS_PROXY",
@@ -60,12 +60,12 @@ INHERITED = (
     ),
     *("HOMEDRIVE", "HOMEPATH", "USERNAME", "USERPROFILE", "PROCESSOR_ARCHITECTURE", "WINDIR"),
 )
-"""Environment variables that every agent gets, if set. No keys or tokens: one agent must not get another agent's keys."""
+"""The environment variables that every agent gets, if they are set. No keys or tokens: one agent must not get another agent's keys."""
 
 INHERITED_PREFIXES = ("LC_", "XDG_")
 
 _REFERENCE = "${env:"
-"""A value `${env:NAME}` in an agent's `env` stands for our own variable NAME: a key need not be written into settings."""
+"""The value `${env:NAME}` in an agent's `env` stands for our own variable NAME, so that no key has to be in the settings."""
 
 _MANAGED = (
     ".nvm/versions/node/*/bin",
@@ -81,7 +81,7 @@ _MANAGED = (
     ".npm-global/bin",
     ".cargo/bin",
 )
-"""Folders below HOME where nvm, fnm, volta, asdf, pyenv, pip, bun, npm and cargo put programs; the newest version first."""
+"""The folders below HOME in which nvm, fnm, volta, asdf, pyenv, pip, bun, npm and cargo put programs; the newest version first."""
 
 _RUNNERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
@@ -91,7 +91,7 @@ _CMD_SPECIAL = frozenset('"%!^&|<>\r\n')
 
 
 class Command(Protocol):
-    """`config.AgentCommand`, as far as it is needed here."""
+    """The part of `config.AgentCommand` that is needed here."""
 
     @property
     def command(self) -> str: ...
@@ -110,7 +110,7 @@ class Command(Protocol):
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """An agent's environment: the variables named above, and the configured ones."""
+    """An agent's environment: the variables named above and the configured ones."""
     env = {
         name: _absolute(value) if name.upper() == "PATH" else value
         for name, value in os.environ.items()
@@ -131,22 +131,23 @@ def path_of(extra: Mapping[str, str]) -> str | None:
 
 
 def _configured(value: str) -> str | None:
-    """None: it names a variable that there is not."""
+    """A configured value. None if it refers to a variable that is not set."""
     if value.startswith(_REFERENCE) and value.endswith("}"):
         return os.environ.get(value[len(_REFERENCE) : -1])
     return value
 
 
 def _absolute(path: str) -> str:
-    """A PATH without relative folders, which would refer to the open folder."""
+    """A PATH without its relative folders, which would refer to the open folder."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
 
 
 def find(command: str, path: str | None) -> str | None:
-    """The absolute path of a program: an absolute one that can be executed, or a bare name found in `path`.
+    """The absolute path of a program: an absolute path that is executable, or a bare name found in `path`.
 
-    Relative directories in `path`, and the current one (where Windows looks first), are left out: the started program must
-    not depend on the open folder. On Windows `npx` finds `npx.cmd`."""
+    Relative directories in `path`, and the current one (where Windows looks first), are left out: the program must not depend on the
+    open folder. On Windows, `npx` finds `npx.cmd`.
+    """
     command = os.path.expanduser(command)
     if os.path.isabs(command):
         return shutil.which(command)
@@ -159,8 +160,8 @@ def find(command: str, path: str | None) -> str | None:
 
 
 def managed_folders(env: Mapping[str, str]) -> list[Path]:
-    """Where version managers put programs: a shell's start-up file adds these to PATH, and an editor that is started from a desktop never
-    reads it."""
+    """The folders in which version managers put programs. A shell's start-up file adds them to PATH, but an editor that is started
+    from a desktop never reads that file."""
     home = Path(env.get("HOME") or os.path.expanduser("~"))
     return [
         folder for pattern in _MANAGED for folder in sorted(home.glob(pattern), key=_numbers, reverse=True)
@@ -168,29 +169,29 @@ def managed_folders(env: Mapping[str, str]) -> list[Path]:
 
 
 def elsewhere(command: str, managed: Sequence[Path]) -> str | None:
-    """Where one of these folders has a program that is not on PATH."""
+    """The path of a program that is in one of these folders but not on PATH."""
     return next(filter(None, (shutil.which(str(folder / command)) for folder in managed)), None)
 
 
 def _numbers(path: Path) -> list[int]:
-    """v22 is newer than v9."""
+    """A sort key: v22 is newer than v9."""
     return [int(number) for number in re.findall(r"[0-9]+", str(path))]
 
 
 def by_transport(transport: Transport, words: Sequence[str]) -> list[str]:
-    """What is run here so that these words are run where the transport leads."""
+    """The command to run here so that the transport runs these words at its other end."""
     return [*transport.command, *(map(shlex.quote, words) if transport.shell else words)]
 
 
 def program_of(command: Command) -> str:
-    """The program that has to be on this machine: the agent's own, its transport's, or ours for one at an address."""
+    """The program that has to be on this machine: the agent's own, the one of its transport, or ours for an agent at an address."""
     if command.address:
         return sys.executable
     return command.command if command.transport is None else command.transport.command[0]
 
 
 def headers_for(agent: str, command: Command) -> dict[str, str]:
-    """The environment with which the program for an agent's address gets its headers. Raises AgentFailed("start_failed")."""
+    """The environment in which the program for an agent's address gets its headers. Raises AgentFailed("start_failed")."""
     headers: Mapping[str, str] = command.transport.headers if command.transport else {}
     values = {name: _configured(value) for name, value in headers.items()}
     if lacking := [name for name, value in values.items() if value is None]:
@@ -203,7 +204,8 @@ def headers_for(agent: str, command: Command) -> dict[str, str]:
 
 
 def resolve(agent: str, command: Command, env: Mapping[str, str], more: Sequence[str] = ()) -> list[str]:
-    """The argv to run here. `more`: further arguments. Raises AgentFailed("not_installed"), which says what to do."""
+    """The argv to run here. `more`: further arguments. Raises AgentFailed("not_installed"), which says what to do, and
+    AgentFailed("start_failed")."""
     argv = [command.command, *command.args, *more]
     if command.address:
         argv = [*own_program(sys.orig_argv), "websocket", command.address]
@@ -230,15 +232,15 @@ def resolve(agent: str, command: Command, env: Mapping[str, str], more: Sequence
 
 
 def _odd_for_batch(argv: Sequence[str]) -> str | None:
-    """The argument that cannot be passed to a batch file: CreateProcess runs these with cmd.exe, whose quoting cannot be made safe
-    (CVE-2024-24576 and similar)."""
+    """The argument that cannot be passed to a batch file. CreateProcess runs batch files with cmd.exe, whose quoting cannot be made
+    safe (CVE-2024-24576 and similar)."""
     if not argv[0].lower().endswith((".cmd", ".bat")):
         return None
     return next((word for word in argv if _CMD_SPECIAL & set(word)), None)
 
 
 def runs_packages(argv: Sequence[str]) -> bool:
-    """Whether it runs packages (`npx …`, `npm exec …`). Such programs look in their working directory first: in its
+    """Whether the command runs packages (`npx …`, `npm exec …`). Such programs look in their working directory first: in its
     `node_modules`, and for settings that name registries, shells and code to load."""
     name = os.path.basename(argv[0].replace("\\", "/")).lower()
     name = name.removesuffix(".cmd").removesuffix(".exe")
@@ -246,7 +248,7 @@ def runs_packages(argv: Sequence[str]) -> bool:
 
 
 def missing(command: Command, managed: Sequence[Path]) -> str:
-    """Why `find` found nothing, and what to do. `managed`: see managed_folders."""
+    """A message: why `find` found nothing, and what to do. `managed`: see managed_folders."""
     name = program_of(command)
     if os.path.isabs(os.path.expanduser(name)):
         return f"{name} does not exist or is not executable. Check the path in the settings"
