@@ -1,7 +1,7 @@
-"""CommandLine: checks the params of terminal/create again, exactly, and decides what will be run.
+"""CommandLine: validates the params of terminal/create again, exactly, and decides what to run.
 
-Agents send a program with its arguments, or a whole shell line in `command` without arguments (kimi, vibe, crow). The argv from
-this module is both shown to the person and run.
+Agents send a program with its arguments, or a whole shell line in `command` without arguments (kimi, vibe, crow). The argv
+from this module is both shown to the user and run.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from sidecar.core.refusal import Kind
 CREATE = "terminal/create"
 SHELL = "/bin/sh"
 OUTPUT_LIMIT = 1024 * 1024
-"""Bytes of output kept if the agent names no limit."""
+"""The bytes of output that are kept if the agent names no limit."""
 MOST_OUTPUT = 4 * 1024 * 1024
-"""Most bytes of output kept, whatever the agent requests."""
+"""The most bytes of output that are kept, whatever the agent requests."""
 LONGEST = 256 * 1024
-"""Most bytes of all words and variables together. Linux accepts 128 KiB in one word; all of it is shown, kept and logged."""
+"""The most bytes of all words and variables together. Linux accepts 128 KiB in one word; all of it is shown, kept and
+logged."""
 
 _FOR_A_SHELL = re.compile(r"""[\s|&;<>()$`"'*?\[\]#~%{}!\\]""")
-"""Characters that no program name on PATH contains, but nearly every shell line does."""
+"""The characters that no program name on PATH contains, but nearly every shell line does."""
 _NAME = re.compile(r"[^=\0]+")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """The words that are run. `argv[0]` is looked up on PATH unless it is a path."""
+    """The words to run. `argv[0]` is looked up on PATH unless it is a path."""
 
     session_id: str
-    """The agent's own id."""
+    """The agent's own id of the session."""
     argv: tuple[str, ...]
     cwd: str | None
     env: Mapping[str, str]
-    """Variables that it sets in addition to the agent's environment."""
+    """Variables that the command sets in addition to the agent's environment."""
     limit: int
-    """Bytes of output that are kept: the last ones."""
+    """The bytes of output to keep: the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A command line as it is run on this machine."""
+    """A command line in the form in which this machine runs it."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -53,7 +54,7 @@ class Run:
     limit: int
     """See CommandLine."""
     held: bool = False
-    """The end of its input ends it, so that stays open."""
+    """The command ends when its input ends, so the input stays open."""
 
 
 def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failure:
@@ -95,7 +96,7 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
 
 
 def merged(argv: Sequence[str]) -> list[str]:
-    """`argv` with stderr sent to stdout: one pipe keeps their order."""
+    """`argv` with stderr redirected to stdout: one pipe keeps their order."""
     return [SHELL, "-c", 'exec "$@" 2>&1', "sh", *argv]
 
 
@@ -109,7 +110,7 @@ def _strings(value: object) -> list[str] | None:
 
 
 def _environment(value: object) -> dict[str, str] | None:
-    """ACP has a list of `{name, value}`."""
+    """The variables from ACP's list of `{name, value}`. None if the list is malformed."""
     if value is None:
         return {}
     if not isinstance(value, list):

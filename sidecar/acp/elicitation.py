@@ -1,7 +1,9 @@
-"""elicitation/create: an agent asks the user to fill in a form or to open a page. Checks the params, and answers as ACP requires.
+"""elicitation/create: an agent asks the user to fill in a form or to open a page. Checks the params, and answers as ACP
+requires.
 
-Offered only if the editor shows it (ACP, "Elicitation": a client that cannot show who asks, and let the user decline, must not
-announce it). Links are https, or http on this machine, where logins return to; no other link is ever passed to an editor.
+This is offered only if the editor shows it (ACP, "Elicitation": a client that cannot show who asks, and let the user decline,
+must not announce it). Links are https, or http on this machine, to which logins return. No other link is ever passed to an
+editor.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ COMPLETE: Final = "elicitation/complete"
 CANCELLED: Final[Json] = {"action": "cancel"}
 
 _MESSAGE = 4000
-"""Characters shown of the agent's words."""
+"""The most characters shown of a line of the agent's message, and of the message as a whole."""
 _SCHEMA = 256 * 1024
-"""Characters of a form's schema as JSON; a form that a person fills in is far smaller."""
+"""The most characters of a form's schema as JSON. A form that a user fills in is far smaller."""
 _WORDS = frozenset({"title", "description", "enumNames"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -82,7 +84,7 @@ def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
 
 
 def _shown(value: object, key: str = "") -> object:
-    """Escapes the agent's words for a person. Names of fields and values stay, because the answer uses them."""
+    """Escape the agent's words for the user. Names of fields and values stay, because the answer uses them."""
     if isinstance(value, str):
         return escape(value, keep_newlines=True) if key in _WORDS else value
     if isinstance(value, list):
@@ -101,7 +103,8 @@ def _url(asked: Elicitation, url: object, elicitation_id: object) -> Elicitation
 
 
 def may_be_opened(url: str) -> bool:
-    """https with a host, or http of this machine; no blanks, control characters, names or passwords in it."""
+    """Whether a URL is https with a host, or http on this machine, without blanks, control characters, user names or
+    passwords."""
     if len(url) > 8192 or not url.isascii() or not url.isprintable() or " " in url:
         return False
     try:
@@ -115,7 +118,8 @@ def may_be_opened(url: str) -> bool:
 
 
 def _value(value: object) -> bool:
-    """ACP, ElicitationContentValue: text, number, truth, list of texts."""
+    """Whether ACP allows this value in an answer (ElicitationContentValue): a string, a number, a boolean or a list of
+    strings."""
     if isinstance(value, list):
         return all(isinstance(item, str) for item in cast("list[object]", value))
     return isinstance(value, str | int | float | bool)

@@ -1,8 +1,8 @@
 """Converts refusals to JSON-RPC errors; the only module that knows both.
 
-Agents branch on few things: -32002 (several map it to "no such file"), `data.errorKind` (qwen-code reads outside by itself
-if it is `path_outside_workspace` or `symlink_escape`) and the message, which models read. So the words are the refusal's
-own; the system's messages and exceptions never get here.
+Agents branch on few things: -32002 (several map it to "no such file"), `data.errorKind` (qwen-code reads outside the workspace by itself if
+it is `path_outside_workspace` or `symlink_escape`) and the message, which models read. So the message is the refusal's own; the system's
+messages and exceptions never get here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INTERNAL_ERROR = -32603
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 REFUSED = -32010
-"""Ours, from JSON-RPC's range for implementations; `data.errorKind` says which kind."""
+"""Our own code, from JSON-RPC's range for implementations; `data.errorKind` says which kind."""
 REQUEST_CANCELLED = -32800
 
 _NOT_FOUND = frozenset({Kind.NOT_FOUND, Kind.OUTSIDE, Kind.SYMLINK_ESCAPE})
@@ -48,7 +48,7 @@ class Failure(NamedTuple):
 
 
 def failure(refusal: Refusal, path: str) -> Failure:
-    """The error for a refusal; `path` is the path as the agent asked for it."""
+    """The error for a refusal; `path` is the path for which the agent asked."""
     data = {**refusal.data, "errorKind": str(refusal.kind)}
     if refusal.kind in _NOT_FOUND:
         data["uri"] = path
@@ -58,12 +58,12 @@ def failure(refusal: Refusal, path: str) -> Failure:
 
 
 def invalid(message: str, kind: Kind = Kind.BAD_PATH) -> Failure:
-    """-32602 for params that are not what ACP says."""
+    """-32602, for params that do not match ACP."""
     return Failure(INVALID_PARAMS, message, {"errorKind": str(kind)})
 
 
 INTERNAL = Failure(INTERNAL_ERROR, "Internal error", {"errorKind": "internal"})
-"""For unexpected failures: the details go to the log, never to the agent."""
+"""The answer to unexpected failures. The details go to the log, never to the agent."""
 
 _WORDS = (
     "details",
@@ -76,14 +76,14 @@ _WORDS = (
     "cause",
     "body",
 )
-"""Fields of an error's `data` in which agents put what really happened, and in which their model's service put it."""
+"""The fields of an error's `data` in which agents, and the services of their models, say what really happened."""
 _STATUS = ("statusCode", "status_code", "status", "httpStatus", "code")
 _DEEPEST = 4
 
 
 def own_words(data: object) -> str:
-    """What an agent says in the `data` of an error beside its message: the first text there, with the status of HTTP that goes along. "" without
-    any. ACP leaves its form to the agents; a text, or objects in each other."""
+    """What an agent says in an error's `data` in addition to its message: the first text there, with its HTTP status. "" if there is none.
+    ACP leaves the form of `data` to the agents: it may be a text or nested objects."""
     said = next(_texts(data), "")
     status = next(_statuses(data), "")
     if not said:
@@ -103,7 +103,8 @@ def _statuses(data: object) -> Iterator[str]:
 
 
 def _within(data: object, deep: int) -> Iterator[object]:
-    """What is in these fields of objects in each other, and in the first items of lists; each before what is in it."""
+    """The value itself, then the values in these fields of nested objects and in the first items of lists; each value comes before those
+    inside it."""
     if deep or isinstance(data, str):
         yield data
     inner: list[object] = []

@@ -32,7 +32,8 @@ class Facts:
 
 
 def facts_of(answer: object) -> Facts:
-    """Reads the raw answer: where the SDK's model repairs a bad field, it leaves dicts in place of models."""
+    """Read the facts from the raw answer. Where the SDK's model repairs a bad field, it leaves dicts in place of
+    models."""
     info = at(answer, "agentInfo")
     can = at(answer, "agentCapabilities")
     methods = at(answer, "authMethods")
@@ -62,12 +63,13 @@ def facts_of(answer: object) -> Facts:
 
 
 def _offers(capabilities: object, name: str) -> bool:
-    """ACP, `sessionCapabilities`: an object means yes, absence or null no."""
+    """Whether the agent has a session capability (ACP, `sessionCapabilities`): an object means yes, absence or
+    null means no."""
     return isinstance(at(capabilities, "sessionCapabilities", name), dict)
 
 
 def at(value: object, *keys: str) -> object:
-    """The value in nested objects; None if it is missing."""
+    """The value in nested objects. None if it is missing."""
     for key in keys:
         value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
     return value

@@ -1,8 +1,8 @@
-"""fs/read_text_file and fs/write_text_file: checks the agent's params again, exactly, on arrival.
+"""fs/read_text_file and fs/write_text_file: validates the agent's params again, exactly, on arrival.
 
-The SDK's models turn `line: -1` into None and `"3"` into 3, and accept any path. Here a request is either well formed or
-answered with -32602. `_meta` is ignored. The workspace decides whether a path may be accessed; this module only rejects
-what is neither an absolute path nor the URI of a document without a file, which has no path.
+The SDK's models turn `line: -1` into None and `"3"` into 3, and accept any path. Here a request is either well formed
+or answered with -32602. `_meta` is ignored. The workspace decides whether a path may be accessed. This module only
+rejects a path that is neither absolute nor the URI of a document without a file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ READ = "fs/read_text_file"
 WRITE = "fs/write_text_file"
 
 _LONGEST_PATH = 4096
-"""Bytes; PATH_MAX of Linux."""
+"""In bytes: PATH_MAX of Linux."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileParams:
-    """Well formed params. `content` is None for reads."""
+    """Well-formed params. `content` is None for reads."""
 
     access: Literal["read", "write"]
     session_id: str
-    """The agent's own id."""
+    """The agent's own id of the session."""
     path: str
     line: int | None = None
     limit: int | None = None

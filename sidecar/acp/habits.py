@@ -1,11 +1,11 @@
-"""Habits: what several agents tell in fields of their own, told as ACP does, or, where ACP has no word for it, in one way.
+"""Habits: translates what several agents say in fields of their own into ACP's fields or, where ACP has none, into one common field.
 
-| what | told as | told by agents as |
+| meaning | translated to | sent by agents as |
 |---|---|---|
 | a tool's name | `name` (ACP, tool calls) | claude-agent-acp: `_meta.claudeCode.toolName` |
 | the tool call whose sub-agent does or says this | `_meta.parentToolCallId` | fast-agent, qwen-code: the same; claude-agent-acp: `_meta.claudeCode.parentToolUseId` |
 
-The shape of the data decides, and not who the agent says it is. Both only say how something is shown: nothing is allowed or done because of them.
+The shape of the data decides, not the name of the agent. Both fields affect only how something is shown: nothing is allowed or done because of them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NAMES: Final = (("claudeCode", "toolName"),)
 CALLS = frozenset({"tool_call", "tool_call_update"})
 CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _LONGEST = 4096
-"""Characters of an id, as of every tool call's."""
+"""The most characters of an id, as of every tool call's id."""
 
 
 def told(update: Json) -> Json:
-    """The update, with what its agent tells in its own way told in the common one."""
+    """The update with the agent's own fields translated."""
     kind, given = update.get("sessionUpdate"), update.get("_meta")
     if not isinstance(kind, str) or not isinstance(given, dict):
         return update
@@ -34,7 +34,7 @@ def told(update: Json) -> Json:
     if not calls and kind not in CHUNKS:
         return update
     parent = _first(meta, _PARENTS)
-    if parent == update.get("toolCallId"):  # fast-agent once sent such
+    if parent == update.get("toolCallId"):  # fast-agent once sent this
         parent = None
     name = _first(meta, _NAMES) if calls and not isinstance(update.get("name"), str) else None
     if parent != at(meta, PARENT):

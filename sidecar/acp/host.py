@@ -1,4 +1,4 @@
-"""Host: one running agent: its process, the connection over its pipes, and the reason for its end in words."""
+"""Host: one running agent: its process, the connection over its pipes, and a message that says why it ended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLOSED = "closed its output"
 
 
 async def load_sdk() -> None:
-    """Imports the ACP modules (0.1 s) in a thread, so that the loop keeps running."""
+    """Import the ACP modules (0.1 s) in a thread, so that the loop keeps running."""
     await asyncio.to_thread(_import_sdk)
 
 
@@ -49,17 +49,17 @@ class Ending(NamedTuple):
     """How an agent ended."""
 
     how: str
-    """Words that follow its name: `exited with code 3`."""
+    """Words that follow the agent's name: `exited with code 3`."""
     said: Sequence[str] = ()
     """The last lines of its stderr, escaped."""
 
     def sentence(self, agent: str, when: str = "") -> str:
-        """A sentence for a person; `when` says what we were doing: `during the turn`."""
+        """A sentence for the user; `when` says what we were doing: `during the turn`."""
         return f"{agent} {self.how}{f' {when}' if when else ''}.{_quoted(self.said)}"
 
 
 class Host:
-    """Made by `start`, ended by `stop` or by the agent itself."""
+    """Created by `start`, ended by `stop` or by the agent itself."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Host:
         on_death: Callable[[Host, str], None],
         by: str = "",
     ) -> None:
-        """`by`: the words with which it is reached, if it runs elsewhere."""
+        """`by`: the command or address by which the agent is reached, if it runs elsewhere."""
         self.agent = agent
         self._called = f"{agent} (elsewhere, by {plain(by, 200)})" if by else agent
         self.process = running
@@ -100,10 +100,12 @@ class Host:
         more: Sequence[str] = (),
         dialect: Dialect | None = None,
     ) -> Host:
-        """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
-        for itself, which what it runs does not get. `open_folders`: the editor's. `more`: further arguments of its command.
+        """Start an agent and perform the handshake. `on_death` is called once if the agent ends by itself afterwards. `own`: environment
+        variables for the agent itself, which its commands do not get. `open_folders`: the editor's. `more`: further arguments of its
+        command.
 
-        Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
+        Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout.
+        """
         env = environment(command.env)
         argv = resolve(agent, command, env, (*more, *read_only.arguments))
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads
@@ -150,20 +152,20 @@ class Host:
         return host
 
     async def obituary(self, when: str) -> str:
-        """How it ended, as soon as that is known; see `Ending.sentence`."""
+        """A sentence that says how the agent ended, as soon as that is known; see `Ending.sentence`."""
         await asyncio.wait({self.ended}, timeout=3 * self._limits.last_words)
         ending = self.ended.result() if self.ended.done() else Ending("ended")
         return ending.sentence(self._called, when)
 
     async def add_last_words(self, failed: AgentFailed, before: Sequence[str] = ()) -> None:
-        """Adds what it wrote to its error output last to a failure, unless that was there `before`."""
+        """Add the last lines of the agent's stderr to a failure's message, unless they were there `before`."""
         lines = await self.process.last_lines()
         if lines != list(before):
             failed.message += _quoted(lines)
             failed.args = (failed.message,)
 
     async def stop(self) -> None:
-        """Ends it and everything it started, within the ladder's bound."""
+        """End the agent and everything it started, within the ladder's bound."""
         self._watching.cancel()
         if not self.ended.done():
             self.ended.set_result(Ending("was stopped"))

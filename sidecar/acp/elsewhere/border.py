@@ -1,10 +1,10 @@
 """Border: translates the paths in each message between an agent and us. Nothing inside knows where an agent runs.
 
-`Border` is for agents that run here and changes nothing. `Mapped` is for agents that run elsewhere: it translates the fields that ACP defines as paths
-and `file:` URIs. It leaves all texts alone: prompts, answers, commands, their output, and a tool's raw input and output.
+`Border` is for agents that run here and changes nothing. `Mapped` is for agents that run elsewhere: it translates the fields that ACP defines as
+paths and `file:` URIs. It leaves all texts alone: prompts, answers, commands, their output, and a tool's raw input and output.
 
-Requests for a path that stands for nothing here are refused. In updates, which only tell of paths, such a path becomes `remote:/path`, which names no
-file here. In the other direction, a session's folder must be mapped, and unmapped URIs in prompts become `local:`.
+Requests for a path that stands for nothing here are refused. In updates, which only report paths, such a path becomes `remote:/path`, which names
+no file here. In the other direction, a session's folder must be mapped, and unmapped URIs in prompts become `local:`.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ log = logging.getLogger(__name__)
 _LIST, _PROMPT = AGENT_METHODS["session_list"], AGENT_METHODS["session_prompt"]
 _UPDATE, _ASK = CLIENT_METHODS["session_update"], CLIENT_METHODS["session_request_permission"]
 _PLACE = {files.READ: "path", files.WRITE: "path", command_line.CREATE: "cwd"}
-"""The field of a request with which something is done."""
+"""The field with the path on which a request acts."""
 _REMOTE, _LOCAL = "remote:", "local:"
 _ROOM = 24 * 1024
-"""Roughly the code points of paths and URIs that are translated in one message, about ten milliseconds. The rest counts as unmapped."""
+"""Roughly how many code points of paths and URIs are translated in one message, which takes about ten milliseconds. The rest counts as unmapped."""
 _MOST_ROWS, _MOST_FOLDERS = 1000, 10
-"""Of a page of sessions, and of folders in each."""
+"""The most sessions of a page that are passed on, and the most additional folders of each."""
 _LONGEST_URI = 3 * 4096
-"""Code points; every byte of a path may be escaped."""
+"""In code points: every byte of a path may be escaped."""
 
 
 class Border:
     runs: Runs = RunsHere()
     """How the agent's commands are run."""
     runs_commands = True
-    """Nothing can be run where an address leads: the agent there runs its commands itself."""
+    """Whether the agent can have its commands run by us. Not at an address: nothing can be run there, so the agent runs its commands itself."""
 
     def sent(self, method: str, params: dict[str, object]) -> dict[str, object]:
-        """The params of a request of ours, as the agent gets them. Raises AgentFailed."""
+        """Translate the params of our request for the agent. Raises AgentFailed."""
         return params
 
     def answered(self, method: str, answer: object) -> object:
-        """Its answer, as we get it."""
+        """Translate the agent's answer for us."""
         return answer
 
     def arrived(self, method: str, params: dict[str, object]) -> Failure | None:
-        """Makes the params of a message of the agent's ours, or says why it is refused."""
+        """Translate the params of the agent's message for us, in place. Returns the error if the message is refused."""
         return None
 
     def failed(self, failure: Failure, params: Mapping[str, object]) -> Failure:
-        """The answer to a request that was refused, as the agent gets it; `params` are ours."""
+        """Translate the answer to a refused request for the agent; `params` are the translated ones."""
         return failure
 
 
@@ -84,7 +84,7 @@ class Mapped(Border):
                 there = self._there(out.pop("cwd", None))
                 return (
                     out if there is None else {**out, "cwd": there}
-                )  # of all, those elsewhere are left out again
+                )  # lists all folders; `answered` drops unmapped ones
             case _ if method == _PROMPT:
                 blocks = cast("list[object]", params.get("prompt"))
                 return {**out, "prompt": [_block(one, self._uri_there) for one in blocks]}
@@ -120,7 +120,7 @@ class Mapped(Border):
         data = {name: there if value == path else value for name, value in failure.data.items()}
         return Failure(failure.code, failure.message.replace(path, there), data)
 
-    # ours to it
+    # ours to the agent's
 
     def _place(self, cwd: str, more: list[str]) -> dict[str, object]:
         there = self._there(cwd)
@@ -153,12 +153,12 @@ class Mapped(Border):
 
         return _mapped(uri, lambda name: to_path(normalise(name)), mapped, _LOCAL)
 
-    # its to ours
+    # the agent's to ours
 
     def _asked_about(self, params: dict[str, object], field: str) -> Failure | None:
         path = params.get(field)
         if not isinstance(path, str) or not (path.startswith("/") or os.path.isabs(path)):
-            return None  # what is no absolute path is refused behind, or means one in the session's folder
+            return None  # Anything else is refused later, or is relative to the session's folder
         found = self._folders.here(path)
         if found is not None:
             params[field] = found
@@ -176,7 +176,7 @@ class Mapped(Border):
                 yield {**fields, "cwd": here, "additionalDirectories": known}
 
     def _told(self, update: dict[str, object]) -> None:
-        """An update or a tool call, in place."""
+        """Translate an update or a tool call, in place."""
         if isinstance(summary := update.get("summary"), list):  # of a compaction
             update["summary"] = [_block(one, self._uri_here) for one in cast("list[object]", summary)]
         for name in ("locations", "content"):
@@ -187,7 +187,7 @@ class Mapped(Border):
                 update[name] = _block(cast("object", items), self._uri_here)
 
     def _item(self, item: object) -> object:
-        """A location, a diff, or a content block in its envelope."""
+        """Translate a location, a diff, or a content block in its envelope, in place."""
         if not isinstance(item, dict):
             return item
         fields = cast("dict[str, object]", item)
@@ -218,7 +218,7 @@ class Mapped(Border):
 
 
 def _block(block: object, mapped: Callable[[str], str]) -> object:
-    """A content block (ACP, "Content") whose URI, or whose resource's, is another."""
+    """A content block (ACP, "Content") with its URI, and the URI of its resource, translated."""
     if not isinstance(block, dict):
         return block
     fields = dict(cast("dict[str, object]", block))
@@ -232,7 +232,8 @@ def _block(block: object, mapped: Callable[[str], str]) -> object:
 def _mapped(
     uri: str, read: Callable[[str], str | None], mapped: Callable[[str], str | None], otherwise: str
 ) -> str:
-    """The URI of what its path stands for; with `otherwise` for a scheme if that is nothing. Only `file:` URIs name a path."""
+    """The URI of the path to which a URI's path is mapped. If it is unmapped, the URI with `otherwise` as its scheme. Only `file:` URIs name a
+    path."""
     if uri[:5].lower() != "file:":
         return uri
     name, mark, lines = uri.partition("#")

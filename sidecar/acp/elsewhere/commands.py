@@ -1,9 +1,9 @@
 """RunsThere: runs the commands of an agent's terminals where the agent runs, by the same transport.
 
-They run there because the agent's programs, dependencies and services are there; a command that ran here would build and test something else.
+They run there because the agent's programs, dependencies and services are there. A command that ran here would build and test something else.
 
-Ending ssh, docker or kubectl here does not end what they started there. So a command's input stays open while it may run. A background subshell there
-waits for the end of that input, and then ends the command and everything it started. This needs only a POSIX sh.
+Ending ssh, docker or kubectl here does not end what they started there. So a command's input stays open while it may run. A background subshell
+there waits for the end of that input, and then ends the command and everything it started. This needs only a POSIX sh.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ _RUN = (
     '(trap "" HUP TERM; cat <&3; kill -s TERM -- $all; sleep 1; kill -s KILL -- $all) >/dev/null 2>&1 & '
     'exec "$@" 3<&-'
 )
-"""Arguments: the folder, variables as NAME=VALUE, --, the command. One line and no `!`: csh as the user's shell there takes it too.
-The subshell ends the command's process group. Behind docker, kubectl and, with most login shells, ssh, the command leads a group of its own. If it does
-not, `setsid` gives it one. Without `setsid`, only the command itself is ended, because others may be in its group."""
+"""Arguments: the folder, variables as NAME=VALUE, --, the command. The script is one line without `!`, so that it also works if the user's shell
+there is csh.
+
+The subshell ends the command's process group. Behind docker, kubectl and, with most login shells, ssh, the command leads a group of its own. If it
+does not, `setsid` gives it one. Without `setsid`, only the command itself is ended, because others may be in its group.
+"""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -46,7 +49,8 @@ class RunsThere:
         return (*self._transport.command, *line.argv)
 
     def run(self, line: CommandLine, folder: str, env: Mapping[str, str]) -> Run | Refusal:
-        """The agent's own variables are for the command there, and never for the program here, which they could change."""
+        """See `terminal_requests.Runs`. The agent's own variables are for the command there, and never for the program here, which they could
+        change."""
         there = self._folders.there(folder)
         if there is None:
             return Refusal(Kind.OUTSIDE, unmapped(self._agent, folder, self._folders))

@@ -1,4 +1,5 @@
-"""How the HTTP headers for an agent's address get to the program that calls it: by its environment, since others on the machine can read a command line."""
+"""Passes the HTTP headers for an agent's address to the program that connects to it. It uses the environment, because other users of the machine can
+read a command line."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ _VARIABLE = "ACP_SIDECAR_HEADERS"
 
 
 def given(headers: Mapping[str, str]) -> dict[str, str]:
-    """The environment that has them."""
+    """The environment variables that carry the headers."""
     return {_VARIABLE: json.dumps(dict(headers))} if headers else {}
 
 
 def taken(environ: Mapping[str, str]) -> dict[str, str]:
-    """Those of such an environment."""
+    """The headers that these environment variables carry."""
     found: object = json.loads(environ.get(_VARIABLE, "{}"))
     return cast("dict[str, str]", found) if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
-"""ReachedTools: our tools for the sessions of an agent that runs elsewhere: what starts them there, and the way back from there.
+"""ReachedTools: our tools for the sessions of an agent that runs elsewhere: how the agent starts them there, and how their calls get here.
 
-`acp-sidecar reach` (relayed/reach.py) is that way, one process for each agent's, started when a session first needs it. It starts `acp-sidecar relay` where
-the agent runs, by the words of its transport. A session's agent is told a ticket in place of the token of its tools.
+The calls come through `acp-sidecar reach` (relayed/reach.py), one process for each agent, started when a session first needs it. It starts `acp-sidecar
+relay` where the agent runs, by the agent's transport. The agent of a session gets a ticket in place of the token of its tools.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from sidecar.core.json_types import Json
 from sidecar.own_program import own_program
 
 RELAY, TOKEN = "ACP_SIDECAR_RELAY", "ACP_SIDECAR_TOKEN"
-"""Of the environment of `acp-sidecar mcp`; mcp/tool_process.py."""
+"""Environment variables of `acp-sidecar mcp`; see mcp/tool_process.py."""
 SECONDS = 30.0
-"""Until it is known whether a relay is there; reach gives up before."""
+"""How long to wait until reach says whether a relay is there. reach gives up earlier."""
 LONGEST = 64 * 1024
-"""Bytes of a line of reach's."""
+"""The most bytes of reach's output that are read at once."""
 
 
 class NotThere(Exception):
-    """Our tools are not there. The message is for the user."""
+    """Our tools are not available there. The message is for the user."""
 
 
 class ReachedTools:
-    """Of one agent's process. `env`, `folder`: as the transport's program gets them for the agent."""
+    """The tools for one process of an agent. `env`, `folder`: those with which the transport's program is started for the agent."""
 
     def __init__(
         self,
@@ -60,15 +60,16 @@ class ReachedTools:
         self._starting = asyncio.Lock()
         self._running: _Running | None = None
         self._tickets: dict[str, str] = {}
-        """By token, so that a session that is opened again has the same."""
+        """By token, so that a session that is opened again gets the same ticket."""
 
     @property
     def live(self) -> bool:
-        """They are there now."""
+        """Whether the tools are available there now."""
         return self._running is not None and not self._running.ended
 
     async def server(self, own: Json, cwd: str) -> Json:
-        """`own`: our MCP server for a session, in ACP's shape; the same as the agent can start it. `cwd`: the session's folder, here. Raises NotThere."""
+        """Our MCP server for a session, in the form in which the agent can start it. `own`: the same server as it is started here, in ACP's shape.
+        `cwd`: the session's folder, here. Raises NotThere."""
         there = self._folders.there(cwd)
         if there is None:
             raise NotThere(self._words("no folder there stands for the session's"))
@@ -90,7 +91,7 @@ class ReachedTools:
         }
 
     async def aclose(self) -> None:
-        """Ends the relay there, too."""
+        """End reach, and with it the relay there."""
         async with self._starting:
             running, self._running = self._running, None
         if running is not None:
@@ -136,7 +137,7 @@ class ReachedTools:
 
 
 class _Running:
-    """One process of reach's."""
+    """One process of reach."""
 
     def __init__(self, reach: AgentProcess) -> None:
         self.process = reach
@@ -149,7 +150,7 @@ class _Running:
         self.process.stdin.write(json.dumps(line).encode() + b"\n")
 
     async def first(self) -> str:
-        """Until a relay is there: "", or why none is."""
+        """Wait until a relay is there. Returns "", or why there is none."""
         line = await self._next()
         if not self._is_there(line):
             self.ended = True
@@ -172,7 +173,7 @@ class _Running:
         return True
 
     async def _next(self) -> Json:
-        """A line of reach's; empty at its end."""
+        """A line from reach. Empty at the end of its output."""
         while b"\n" not in self._left:
             try:
                 data = await self.process.stdout.read(LONGEST)

@@ -1,7 +1,7 @@
-"""`acp-sidecar websocket URL`: the program that stands for an agent which runs already, and answers at a WebSocket.
+"""`acp-sidecar websocket URL`: the program that stands for an agent that is already running and is reached at a WebSocket.
 
-It carries messages between its stdin and stdout and the WebSocket: a line is a text frame, as ACP's draft of the transport has it. It is a
-process of its own, so that what starts, bounds and ends agents is the same for all of them, and no frame costs the language server anything.
+It carries messages between its stdin and stdout and the WebSocket: a line is a text frame, as in ACP's draft of the transport. It is a
+process of its own, so that all agents are started, bounded and ended in the same way, and no frame costs the language server anything.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from sidecar.acp.elsewhere.headers import taken
 from sidecar.acp.frames import frame_of, line_of
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a message; `limits.WireLimits.line`. More ends the connection (code 1009)."""
+"""The most bytes of a message, as `limits.WireLimits.line`. A longer message ends the connection (code 1009)."""
 _OPEN_SECONDS, _CLOSE_SECONDS = 20, 2
 _TOO_LONG = 1009
 _CLEAN = frozenset({1000, 1001})
 
 
 def run(url: str, environ: Mapping[str, str]) -> NoReturn:
-    """Ends the process when either side has ended: 0 if it said so, 1 if the connection was never there or broke. stderr says why."""
+    """End the process when either side has ended: with 0 if that side said so, with 1 if the connection was never there or broke. stderr
+    says why."""
     code = carry(url, taken(environ), sys.stdin.buffer, sys.stdout.buffer, sys.stderr)
     sys.stderr.flush()
     os._exit(
         code
-    )  # the thread that waits for input cannot be ended, and an ordinary exit waits for what it holds
+    )  # The thread that waits for input cannot be ended, and an ordinary exit waits for a lock that it holds
 
 
 def carry(url: str, headers: Mapping[str, str], lines: BinaryIO, out: BinaryIO, said: TextIO) -> int:
@@ -53,14 +54,14 @@ def carry(url: str, headers: Mapping[str, str], lines: BinaryIO, out: BinaryIO, 
 
 
 def _outward(lines: BinaryIO, socket: ClientConnection) -> None:
-    """Ends the connection when there is nothing more to send."""
+    """Send the lines. Closes the connection at their end."""
     try:
         for line in lines:
             if line.strip():
                 socket.send(frame_of(line))
         socket.close()
     except ConnectionClosed:
-        pass  # `_inward` says so
+        pass  # `_inward` reports it
     except ValueError:
         socket.close(1007, "not UTF-8")
 
@@ -90,7 +91,7 @@ def _inward(url: str, socket: ClientConnection, out: BinaryIO, said: TextIO) -> 
 
 
 def _not_there(error: Exception) -> str:
-    """Words that the address comes before."""
+    """A message that follows the address."""
     match error:
         case InvalidURI():
             return "is not a WebSocket address: it must begin with ws:// or wss://"
