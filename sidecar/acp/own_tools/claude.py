@@ -1,5 +1,5 @@
-"""Claude Code (claude-agent-acp): aliases of the SDK. A call of Read, Edit or Write is carried out by the tool of ours that has the same schema;
-to the model, the user and in tool calls it stays Read, Edit and Write."""
+"""Claude Code (claude-agent-acp): aliases of its SDK. Our tool with the same schema carries out a call of Read, Edit or Write. To the model,
+to the user and in tool calls, the tool stays Read, Edit or Write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ALIASED = ("Read", "Edit", "Write")
 
 def _meta(server: str) -> Json:
     ours = {name: f"mcp__{server}__{name}" for name in ALIASED}
-    # ours ask the user themselves, by the sidecar's settings
+    # our tools ask the user themselves, by the sidecar's settings
     return {"claudeCode": {"options": {"toolAliases": ours, "allowedTools": list(ours.values())}}}
 
 

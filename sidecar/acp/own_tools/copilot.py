@@ -1,4 +1,4 @@
-"""Copilot CLI: it takes no MCP server that is a program with its sessions, only one that a file names when it is started. Its own tools stay its own."""
+"""Copilot CLI: with a session it accepts no MCP server that is a program, only at its start one that a file names. Its own tools are not redirected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kilo, which is made of opencode: the same plugin, named by the variable and with the schema that Kilo knows."""
+"""Kilo, which is derived from opencode: the same plugin, named by Kilo's variable and in Kilo's schema."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""opencode: a plugin (opencode.js). A settings file of ours, which opencode reads beside the user's, names it.
+"""opencode: a plugin (opencode.js). It is named in a settings file of ours, which opencode reads beside the user's.
 
-OPENCODE_CONFIG_DIR would do, too, but opencode then no longer reads the user's own AGENTS.md, and installs packages into that folder.
+OPENCODE_CONFIG_DIR would also work, but opencode then no longer reads the user's own AGENTS.md, and installs packages into that
+folder.
 """
 
 from __future__ import annotations

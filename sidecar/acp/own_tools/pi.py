@@ -1,4 +1,5 @@
-"""pi, through pi-acp: an extension (pi.js). pi has no variable that names one; pi-acp has one that names the program to run in place of `pi`."""
+"""pi, through pi-acp: an extension (pi.js). No variable of pi names an extension, but one of pi-acp names the program to run in place of
+`pi`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""led_by: the environment that makes an agent load our plugin. Its files lie in the state folder, and are checked at each start."""
+"""led_by: the environment that makes an agent load our plugin. The plugin's files are in the state folder and are checked at each start."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from sidecar.state_folder import make_private, open_private, state_folder
 log = logging.getLogger(__name__)
 
 SERVER = "ACP_SIDECAR_TOOLS"
-"""How the plugin starts our server, as JSON: `{command, args, env}`."""
+"""The variable that tells the plugin how to start our server, as JSON: `{command, args, env}`."""
 NAMED = "server-"
-"""Before the process id of the sidecar, in the names of files that name our server."""
+"""The prefix of the names of files that name our server; the sidecar's process id follows."""
 DOOR = "door.mjs"
-"""What all of them reach it through."""
+"""The module through which all plugins reach our server."""
 
 
 def led_by(plugin: Plugin, server: Json | None, env: Mapping[str, str]) -> dict[str, str]:
-    """`server`: ours, as ACP has it; None: the agent's tools stay its own. `env`: what the user configured for the agent. Empty when that uses the same variable, and when the
-    files cannot be written: the agent then keeps its own tools."""
+    """The environment variables that make the agent load the plugin. `server`: our server, in ACP's shape; None: the agent's own tools are not redirected.
+    `env`: the variables that the user configured for the agent. Empty, so that the agent keeps its own tools, if the user has set the same variable, if
+    the program that the plugin starts is missing, or if the files cannot be written."""
     if plugin.variable in env:
         log.warning("%s is set by the user, so the agent's own tools are not live", plugin.variable)
         return {}
     if plugin.starts is not None and find(plugin.starts, path_of(env)) is None:
-        return {}  # the agent says best what it lacks
+        return {}  # the agent's own message says best what is missing
     programs = {name: Path(__file__).with_name(name).read_bytes() for name in (plugin.program, DOOR)}
     folder = state_folder("own_tools", sha256(b"".join(programs.values())).hexdigest()[:16])
-    # agents that load one program have files of their own
+    # agents that load the same program have different files
     file = folder / f"{plugin.variable.lower()}{plugin.suffix}"
     try:
         for part in (folder.parent.parent, folder.parent, folder):
@@ -66,8 +67,8 @@ def _command(server: Json) -> Json:
 
 
 class NamedServer:
-    """A file that names our server, as long as the agent's process runs that is started with it: it has the secret, which a command line would
-    tell everybody on this machine."""
+    """A file that names our server, for as long as the agent's process that was started with it runs. The file contains the secret, which everybody on
+    this machine could read in a command line."""
 
     def __init__(self, agent: str, server: Json) -> None:
         """Raises OSError."""
@@ -85,7 +86,7 @@ class NamedServer:
 
 
 def _remove_left_over(folder: Path) -> None:
-    """Files of sidecars that were killed. Their secrets are worth nothing any more. Raises OSError."""
+    """Remove the files of sidecars that were killed. Their secrets are no longer valid. Raises OSError."""
     for path in folder.glob(f"{NAMED}*.json"):
         pid = path.name.removeprefix(NAMED).partition("-")[0]
         if pid.isdecimal() and runs(int(pid)) is False:
@@ -93,7 +94,7 @@ def _remove_left_over(folder: Path) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Raises OSError. What stands there and is something else is replaced."""
+    """Write a file, unless it has this content already. Raises OSError."""
     with os.fdopen(open_private(path, os.O_RDWR), "r+b") as file:
         if file.read() != content:
             file.seek(0)

@@ -1,4 +1,4 @@
-"""OwnTools: what makes one agent's own tools ours."""
+"""OwnTools: how one agent's own tools are redirected to ours."""
 
 from __future__ import annotations
 
@@ -14,43 +14,45 @@ def _nothing(server: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A program of ours that the agent loads into itself and that starts our server. A variable of its environment names a file that leads to
-    it (plugins.py)."""
+    """A program of ours that the agent loads into itself and that starts our server. An environment variable of the agent names a file
+    that leads to the program (plugins.py)."""
 
     program: str
-    """A file of this folder."""
+    """A file in this folder."""
     variable: str
     file: Callable[[str], str]
-    """What the file says that the variable names, from the program's path."""
+    """The content of the file that the variable names, from the program's path."""
     suffix: str = ".json"
-    """Of that file's name."""
+    """The suffix of that file's name."""
     starts: str | None = None
-    """Where that file is itself a program, which the agent runs in place of this one."""
+    """The program in whose place the agent runs that file. None if the file is not a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTools:
-    """`names`: of the agent, its program and its package, in lower case, as in quirks.py."""
+    """`names`: the names of the agent, its program and its package, in lower case, as in quirks.py."""
 
     names: frozenset[str] = frozenset()
     seen: tuple[str, ...] = ()
-    """Versions of the agent with which it was seen to work."""
+    """The versions of the agent with which the row was seen to work."""
     meta: Callable[[str], Json] = _nothing
-    """`_meta` of `session/new` and its kin, from our server's name."""
+    """The `_meta` of `session/new` and similar requests, from our server's name."""
     arguments: tuple[str, ...] = ()
     """Further arguments of our server."""
     by_server: bool = False
-    """Its own tools are led to our MCP server, which it starts for each session."""
+    """Whether the agent's own tools are redirected to our MCP server, which the agent starts for each session."""
     plugin: Plugin | None = None
-    """Its own tools are led to ours by a program, for all of its sessions."""
+    """The program that redirects the agent's own tools to ours, for all of its sessions."""
     connected: Callable[[Mapping[str, str]], bool] | None = None
-    """It starts a program of ours where its user has connected that (connect/): whether that is so, by the agent's environment. The program
-    finds what it needs there, too."""
+    """Whether the agent starts a program of ours because its user has connected it (connect/), by the agent's environment. In that
+    environment, the program also finds what it needs. None if this agent has no such connection."""
 
     option: str = ""
-    """Of its command, with which a file names our server, for all of its sessions: it takes none with a session (plugins.py)."""
+    """The option of the agent's command that takes a file that names our server, for all of the agent's sessions: it accepts no server
+    with a session (plugins.py)."""
 
     @property
     def live(self) -> bool:
-        """Its own tools are led to ours, whatever its user did; without, it is only given ours beside them."""
+        """Whether the agent's own tools are redirected to ours without any action of its user. Otherwise the agent can only get ours
+        beside its own."""
         return self.by_server or self.plugin is not None

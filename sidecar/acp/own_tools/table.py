@@ -1,4 +1,4 @@
-"""TABLE: the rows, and which one a configured agent has."""
+"""TABLE: the rows, and which of them a configured agent has."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ NONE = OwnTools()
 
 
 def own_tools_of(agent: str, command: Command) -> OwnTools:
-    """By what the user configured, never by what the agent reports; see quirks.py."""
+    """The row for what the user configured, never for what the agent reports; see quirks.py."""
     names = names_of(agent, command)
     return next((row for row in TABLE if names & row.names), NONE)
