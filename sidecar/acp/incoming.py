@@ -1,6 +1,6 @@
-"""Incoming: what an agent sends by itself: updates, and requests for files, answers of a person, commands.
+"""Incoming: the messages that an agent sends by itself: updates, and requests for files, answers of the user, and commands.
 
-It is recorded in `admit`, synchronously and in the order in which it came; `handle` only carries it out. What connections ask agents is client.py's.
+`admit` records them synchronously, in the order of their arrival; `handle` only carries them out. Requests from us to agents are in client.py.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ ASK = CLIENT_METHODS["session_request_permission"]
 CANCEL_REQUEST = "$/cancel_request"
 
 _LONG = 3.0
-"""Seconds after which a read is taken to wait for a person, and no longer keeps others from being heard."""
+"""The seconds after which a read is assumed to wait for the user, and no longer keeps other messages from being read."""
 _LONGEST_ID = 4096
-"""Characters of a tool call's id: they are kept in many places."""
+"""The most characters of a tool call's id: ids are kept in many places."""
 _EARLY = 4096
-"""Updates kept for sessions whose `session/new` is not answered yet; a large one counts as several."""
+"""The most updates that are kept for sessions whose `session/new` is not answered yet. A large one counts as several."""
 _EARLY_SIZE = 8192
 
 
@@ -65,39 +65,39 @@ class OpenSession:
     """A session that is open with the agent."""
 
     id: str
-    """The sidecar's."""
+    """The sidecar's own id of the session."""
     terminals: SessionTerminals
     options: Options = field(default_factory=lambda: Options({}))
     silent: bool = False
-    """Its updates are history that must not be shown again."""
+    """Whether its updates are history that must not be shown again."""
     calls: permission.ToolCalls = field(default_factory=permission.ToolCalls)
     asks: Asks = field(default_factory=Asks)
-    """Requests that wait for a person."""
+    """The requests that wait for the user."""
     writes: set[asyncio.Future[Written | Refusal]] = field(
         default_factory=set["asyncio.Future[Written | Refusal]"]
     )
     acting: bool = False
-    """The agent has a prompt which it has not answered, and which was not cancelled: only then it may ask."""
+    """Whether the agent has a prompt that it has not answered and that was not cancelled. Only then may it ask."""
     heard: bool = False
-    """The agent has told or asked for something since it got that prompt."""
+    """Whether the agent has reported or asked for something since it received that prompt."""
     kept: str = ""
-    """The mode in which it stays (kept_mode.py); "" when it may have any."""
+    """The mode in which the session stays (kept_mode.py). "" if it may have any mode."""
     left: int = 0
-    """How often it left that since it got its prompt, or since it was opened."""
+    """How often the session left that mode since its prompt or, without one, since it was opened."""
 
 
 @dataclass(slots=True)
 class _File:
-    """A well formed fs request with its place in the queue."""
+    """A well-formed fs request with its place in the queue."""
 
     params: files.FileParams
     ticket: Ticket
     held: Held
     size: int
-    """Bytes of its text as kept; 0 once they were given back."""
+    """The bytes of its text as kept; 0 once they were given back."""
 
     async def content(self) -> AnyText:
-        """Of a write, once: from then on only the caller has it."""
+        """The text of a write. Call this once: from then on only the caller has the text."""
         assert self.params.content is not None, "checked on arrival"
         taken = [self.params.content]
         self.params = replace(self.params, content=None)
@@ -118,7 +118,7 @@ class _Refused:
 
 
 class Incoming:
-    """Of one agent. `sessions`: those that are open, by the agent's own ids. `transport` is set before anything comes."""
+    """The messages of one agent. `sessions`: its open sessions, by the agent's own ids. `transport` is set before the first message arrives."""
 
     transport: LineTransport
 
@@ -138,14 +138,15 @@ class Incoming:
         self.quirks = quirks
         self.sessions: dict[str, OpenSession] = {}
         self.asks = Asks()
-        """Those that belong to no session."""
+        """The open questions that belong to no session."""
         self._service = service
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
         self._fs = fs
         self._offers = offers
         self._border = border
         self._env = env
-        # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
+        # Terminals go together with fs: an agent that runs commands without us also reads and writes files
+        # without us. Windows has no sh.
         self.runs_commands = fs and sys.platform != "win32" and border.runs_commands
         self._loop = asyncio.get_running_loop()
         self.heard: Callable[[str, OpenSession, Json], None] = lambda agent_session_id, session, update: None
@@ -161,7 +162,7 @@ class Incoming:
 
     @contextmanager
     def expecting_questions(self) -> Generator[None]:
-        """The agent is asked for something during which it may put questions that belong to no session: a login, a new session."""
+        """A request to the agent is under way during which it may ask questions that belong to no session: a login, or a new session."""
         self._expecting += 1
         try:
             yield
@@ -173,7 +174,7 @@ class Incoming:
 
     @contextmanager
     def opening(self) -> Generator[None]:
-        """While `session/new` is unanswered: updates for an unknown session may belong to the new one."""
+        """`session/new` is unanswered: updates for an unknown session may belong to the new one."""
         self._opening += 1
         try:
             yield
@@ -184,7 +185,7 @@ class Incoming:
                 self._early_count = 0
 
     def opened(self, agent_session_id: str, session: OpenSession) -> None:
-        """It was answered; what came before is handed over."""
+        """`session/new` was answered. Hands over the updates that arrived before."""
         for update in self._early.pop(agent_session_id, ()):
             self._early_count -= 1
             self._deliver(agent_session_id, session, update)
@@ -192,8 +193,8 @@ class Incoming:
     # recorded in order
 
     def answered(self, method: str, session_id: object) -> None:
-        """An answer to a request of ours has arrived. A prompt's ends the turn, and one to `session/close` the session: what is behind it
-        on the wire is outside of that."""
+        """An answer to a request of ours has arrived. The answer to a prompt ends the turn, and the answer to `session/close` ends the session:
+        later messages on the wire no longer belong to it."""
         session = self.sessions.get(str(session_id))
         if session is not None and method == PROMPT:
             session.acting = False
@@ -223,9 +224,7 @@ class Incoming:
         if method == CANCEL_REQUEST and not request:
             self._withdrawn(params.get("requestId"))
             return True
-        return (
-            not request
-        )  # notifications we do not know are none of our business (JSON-RPC 2.0, section 4.1)
+        return not request  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
 
     def _update(self, params: Params) -> None:
         session_id, update = params.get("sessionId"), params.get("update")
@@ -278,14 +277,15 @@ class Incoming:
         session = self.sessions.get(parsed.session_id)
         if session is None:
             return _Refused(errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION))
-        # looked at now, not in its turn: what is in front of it may wait for a person, and this would be kept meanwhile
+        # Takes the room now, not in its turn: a request before it may wait for the user, and the text is held
+        # meanwhile
         size = 0 if parsed.content is None else self._held.take(parsed.content)
         if isinstance(size, Refusal):
             return _Refused(errors.failure(size, parsed.path))
         return _File(parsed, self._service.ticket(session.id, parsed.path, parsed.access), self._held, size)
 
     def _read_now(self, file: _File, params: Params) -> bool:
-        """Answers a read that need not wait for anything without a task (the reads of an agent come in hundreds)."""
+        """Answer a read that need not wait for anything, without a task: agents send hundreds of reads."""
         if self._reads_now is None or file.params.access != "read" or self.transport.full:
             return False
         answer = self._reads_now.read_now(file.ticket, file.params.line, file.params.limit)
@@ -302,7 +302,7 @@ class Incoming:
         return True
 
     def _withdrawn(self, request_id: object) -> None:
-        """The agent takes back a request of its own (`$/cancel_request`); only questions can still be taken back."""
+        """The agent withdraws a request of its own (`$/cancel_request`). Only questions can still be withdrawn."""
         for asks in (self.asks, *(session.asks for session in self.sessions.values())):
             for key, params in list(self.transport.handed_out.items()):
                 if params.request_id == request_id:
@@ -360,7 +360,7 @@ class Incoming:
         return {"content": answer}
 
     def _is_empty(self, answer: object) -> bool:
-        """A file that is not there, for an agent that takes it for an empty one."""
+        """Whether the answer is a missing file that this agent takes for an empty one."""
         missing = isinstance(answer, Refusal) and answer.kind is errors.Kind.NOT_FOUND
         return missing and self.quirks.missing_reads_empty
 
@@ -377,7 +377,8 @@ class Incoming:
             finally:
                 file.release()
 
-        # The end of the connection cancels handlers; half a write is worse than one nobody hears about
+        # The end of the connection cancels handlers, but half a write is worse than one whose answer nobody
+        # gets
         running = asyncio.ensure_future(write())
         self._writes.add(running)
         running.add_done_callback(self._writes.discard)
@@ -417,7 +418,8 @@ class Incoming:
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     def _asked_for_ours(self) -> frozenset[str]:
-        """The actions that it asks about before it asks us for them. What it is not offered, it does by itself."""
+        """The actions for which the agent asks permission before it asks us to carry them out. Actions that it is not offered, it carries out
+        itself."""
         if not self._fs:
             return frozenset()
         return self.quirks.asks_for_ours - (frozenset() if self.runs_commands else {"execute"})
@@ -460,7 +462,7 @@ class Incoming:
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
 _TOO_LATE: Json = {**_CANCELLED, "_meta": {"errorKind": str(errors.Kind.WITHDRAWN)}}
-"""ACP has no error for it: a question that is withdrawn is answered `cancelled`."""
+"""ACP has no error for a withdrawn question: it is answered `cancelled`."""
 _WITHDRAWN = Failure(errors.REQUEST_CANCELLED, "Request withdrawn", {})
 
 

@@ -1,4 +1,4 @@
-"""KeptMode: sessions that are put into a mode in which their agent cannot write, and stay in it, for `"writes": "deny"` (read_only.py)."""
+"""KeptMode: keeps sessions in a mode in which their agent cannot write, for `"writes": "deny"` (read_only.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class KeptMode:
-    """Of one agent's sessions. `choose` puts a session (the agent's id) into a mode; it raises AgentFailed."""
+    """The sessions of one agent. `choose` puts a session (the agent's id) into a mode. It raises AgentFailed."""
 
     def __init__(
         self,
@@ -30,29 +30,30 @@ class KeptMode:
         self._service = service
         self._choose = choose
         self.stop: Callable[[str], None] = lambda session_id: None
-        """Stops the turn of a session (the sidecar's id) whose agent cannot be led back."""
+        """Stops the turn of a session (the sidecar's id) whose agent cannot be put back into its mode."""
         self._leading: set[asyncio.Task[None]] = set()
 
     async def begin(self, agent_session_id: str, session: OpenSession) -> None:
-        """A session was opened, anew or again. Raises AgentFailed when it is not in the mode in which it is to be."""
+        """A session was opened or reopened. Raises AgentFailed if it cannot be put into the required mode."""
         mode = self._read_only.mode_of(session.options.mode_ids())
         if mode:
             await self._put(agent_session_id, mode)
             session.kept = mode
 
     async def prompted(self, agent_session_id: str, session: OpenSession) -> None:
-        """It is about to be given a prompt. Raises AgentFailed when it left its mode and cannot be put back."""
+        """A session is about to get a prompt. Raises AgentFailed if it left its mode and cannot be put back."""
         if session.left and session.kept:
             await self._put(agent_session_id, session.kept)
         session.left = 0
 
     def check(self, session: OpenSession, mode: object) -> None:
-        """Raises AgentFailed when the session is to stay in another mode."""
+        """Raises AgentFailed if the session has to stay in another mode."""
         if session.kept and mode != session.kept:
             raise AgentFailed("refused", f'{self._agent} stays in its mode "{session.kept}": {DENIED}.')
 
     def heard(self, agent_session_id: str, session: OpenSession, update: Json) -> None:
-        """An update of its agent's. One that leaves its mode by itself is led back once a turn; then it is stopped."""
+        """Check an update from the agent. If the agent leaves its mode by itself, the session is put back once a turn; the next time,
+        the turn is stopped."""
         mode = session.options.mode_in(update)
         if not session.kept or mode is None or mode == session.kept:
             return

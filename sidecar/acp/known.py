@@ -1,6 +1,7 @@
-"""Agents that are known to speak ACP, by program name, so that those on PATH can be used without configuration.
+"""The agents that are known to speak ACP, by program name, so that those on PATH can be used without configuration.
 
-Nothing here is started automatically: an agent that was found is only listed, and starting it needs approval like any other.
+Nothing here is started automatically: an agent that was found is only listed, and starting it needs approval like any
+other.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from sidecar.config import AgentCommand
 @dataclass(frozen=True, slots=True)
 class KnownAgent:
     id: str
-    """Its id if it is not configured."""
+    """The agent's id if it is not configured."""
     name: str
     command: str
     arguments: tuple[str, ...]
     install: str
     reads: str
-    """How it reads and writes files where its own tools are not live, as observed; docs/live.md explains the words."""
+    """How the agent reads and writes files if its own tools are not live, as observed; docs/live.md explains the words."""
     reads_disk: bool = False
-    """It is sure to read files from the disk then."""
+    """Whether the agent is certain to read files from the disk then."""
 
 
 KNOWN = (
@@ -97,7 +98,7 @@ NAMES = {agent.id: agent.name for agent in KNOWN}
 
 
 def on_path(env: Mapping[str, str] | None = None) -> dict[str, AgentCommand]:
-    """Those on PATH by id, each with its program's absolute path: the user approves that program, not a name."""
+    """The agents on PATH by id, each with its program's absolute path: the user approves that program, not a name."""
     path = (os.environ if env is None else env).get("PATH")
     found: dict[str, AgentCommand] = {}
     for agent in KNOWN:

@@ -1,9 +1,9 @@
-"""Commands that an agent's own tools leave running after a stop (codex: for 10 s, openhands: for good).
+"""Ends commands that an agent's own tools leave running after a stop (codex: for 10 s, openhands: for good).
 
-Of the processes below the agent, those of a command are known by what the agent told of it: a shell with that line, or a process whose own
-command line is in it; and what these started. Nothing else that the agent starts in a turn is touched: its own parts, MCP servers and
-language servers are no commands, and what it started in an earlier turn the user has not stopped. All of it is nothing where the agent runs
-elsewhere.
+Among the processes below the agent, a command is recognised by what the agent reported about it: it is a shell with that line, or a process
+whose own command line is part of it. What these processes started belongs to the command, too. Nothing else that the agent starts in a turn is
+touched: its own parts, MCP servers and language servers are no commands. Commands of an earlier turn are not touched either, because the user
+has not stopped them. If the agent runs elsewhere, nothing is found.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from sidecar.core.escape import plain
 from sidecar.processes import EXACT, Process
 
 _PATIENCE = 1.0
-"""Seconds between asking a command to end and ending it."""
+"""The seconds between asking a command to end and ending it."""
 _NAMED = 3
-"""Commands that a message names; the rest are counted."""
+"""The most commands that a message names; the rest are counted."""
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|da|z|k|fi)?sh(?: -\S+)* -\w*c ")
 _WINDOWS_SHELL = re.compile(
     r"(?:^|[ /])(?:cmd|powershell|pwsh|bash|sh)(?:\.exe)?(?: [-/]\S+(?: \w+)??)*? (?:/c|-c|-lc|-command) ",
     re.IGNORECASE,
 )
-"""Its path may have blanks."""
+"""The shell's path may contain blanks."""
 _QUOTES = re.compile(r"""["'\\\s]+""")
 
 
@@ -41,8 +41,8 @@ async def ended_after(
     gone: asyncio.Future[Any],
     patience: float,
 ) -> list[str]:
-    """Ends what was begun, if it still runs that many seconds after the turn's end. `gone`: the agent has ended, and with it all that it started.
-    → the lines of what was ended."""
+    """End the processes that `begun` finds if they still run `patience` seconds after the turn's end. `gone` is done when the agent has ended,
+    and everything it started with it. Returns the command lines of the ended processes."""
     found = await begun
     await asyncio.wait({turn, gone}, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait({gone}, timeout=patience)
@@ -50,7 +50,7 @@ async def ended_after(
 
 
 def said(agent: str, ended: Sequence[str]) -> str:
-    """What the user is told."""
+    """The message for the user."""
     named = ", ".join(plain(line, 80) for line in ended[:_NAMED])
     more = f" and {len(ended) - _NAMED} more" if len(ended) > _NAMED else ""
     words = "It was ended" if len(ended) == 1 else "They were ended"
@@ -61,11 +61,12 @@ def said(agent: str, ended: Sequence[str]) -> str:
 def commands_below(
     agent: int, since: float, lines: Sequence[str], family: Callable[[], Collection[int]] | None = None
 ) -> dict[int, Process]:
-    """What runs below this process since that time (`processes.now`) of commands with these lines, by its id. `family`: see `AgentProcess`."""
+    """The processes below the agent's process that began since that time (`processes.now`) and belong to commands with these lines, by pid.
+    `family`: see `AgentProcess`."""
     table = processes.running()
     if agent not in table:
         return {}
-    # what has lost its parent belongs to the reaper
+    # orphaned processes become children of the reaper
     below = _below([table[agent].parent], table) if family is None else table.keys() & set(family())
     below -= {agent}
     new = {pid for pid in below if table[pid].began >= since - EXACT}
@@ -74,7 +75,7 @@ def commands_below(
 
 
 def is_of(process: str, line: str) -> bool:
-    """Whether a process with this command line runs this line of a shell's, or a part of it. Shells quote it in their own ways."""
+    """Whether a process with this command line runs this shell line, or a part of it. Shells quote the line in their own ways."""
     process, line = _bare(process), _bare(line)
     if not line or not process:
         return False
@@ -84,7 +85,8 @@ def is_of(process: str, line: str) -> bool:
 
 
 def end(commands: Mapping[int, Process]) -> list[str]:
-    """Ends those of them that still run, with all that they started; blocks for a moment. → the lines of the topmost."""
+    """End those of the processes that still run, with everything they started. Blocks for a moment. Returns the command lines of the topmost
+    ones."""
     left = _still(commands)
     if not left:
         return []
@@ -115,10 +117,8 @@ def _signal(which: Iterable[int], number: int) -> None:
         try:
             os.kill(pid, number)
             if sys.platform != "win32":
-                os.kill(pid, signal.SIGCONT)  # what is stopped cannot act on it
-        except (
-            OSError
-        ):  # already gone, or runs as somebody else; Windows has no error of its own for the first
+                os.kill(pid, signal.SIGCONT)  # a stopped process cannot act on a signal
+        except OSError:  # gone, or another user's; on Windows, a missing process has no error of its own
             pass
 
 
@@ -127,7 +127,7 @@ def _bare(text: str) -> str:
 
 
 def _has(text: str, part: str) -> bool:
-    """As whole words."""
+    """Whether the text contains the part as whole words."""
     at = text.find(part)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(part) : at + len(part) + 1]

@@ -1,4 +1,4 @@
-"""Listing: an agent's stored conversations, page by page (ACP, `session/list`), with limits on endless lists."""
+"""Listing: an agent's stored conversations, page by page (ACP, `session/list`), with limits against endless lists."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sidecar.workspace.ports.session_ports import ListedSession
 _PAGES = 20
 _SESSIONS = 1000
 _AT_ONCE = 20
-"""Rows that are looked at in one step."""
+"""The rows that are read in one step."""
 _LONGEST = 4096
-"""Characters of a row's id, and of its folder's path: the longest path of Linux."""
+"""The most characters of a row's id and of its folder's path: the longest path of Linux."""
 _TITLE = 200
-"""Characters of a title that are shown."""
+"""The most characters shown of a title."""
 _LOOKED_AT = 10 * _TITLE
-"""Characters of one that are looked at: it may have blanks."""
+"""The most characters read of a title: it may contain many blanks."""
 
 
 class Lister(Protocol):
-    """An AgentConnection is one."""
+    """The part of AgentConnection that is needed here."""
 
     agent: str
 
@@ -33,7 +33,8 @@ class Lister(Protocol):
 
 
 async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> list[ListedSession]:
-    """Those in the folders, or all of them; none if the agent cannot list them. Raises AgentFailed."""
+    """The conversations in the folders, or all of them if no folders are given. Empty if the agent cannot list
+    them. Raises AgentFailed."""
     if not connection.facts.list:
         return []
     found: dict[str, ListedSession] = {}
@@ -44,7 +45,7 @@ async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> li
             rows = at(page, "sessions")
             for number, row in enumerate(cast("list[object]", rows) if isinstance(rows, list) else []):
                 if number % _AT_ONCE == 0:
-                    await asyncio.sleep(0)  # others run
+                    await asyncio.sleep(0)  # lets other tasks run
                 one = _session(row, forks=connection.facts.fork)
                 if one is not None and (folder is None or one.cwd == folder) and len(found) < _SESSIONS:
                     found.setdefault(one.reference, one)

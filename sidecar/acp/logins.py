@@ -1,7 +1,7 @@
 """Logins: an agent's login methods (ACP, "Authentication"), and what each of them requires.
 
-`agent`: the agent does it when told to (`authenticate`) · `terminal`: a person runs the agent's program in a terminal ·
-`env_var`: the user sets variables in the settings. Keys never pass through commands, so no log contains them.
+`agent`: the agent logs in when told to (`authenticate`) · `terminal`: the user runs the agent's program in a terminal · `env_var`: the
+user sets variables in the settings. Keys never pass through commands, so no log contains them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed
 
 ASKS: Final = "asks"
-"""In the answer of `by_person` where the user has to be asked before anything is handed out: the names of the variables that the agent sets.
-Only the command that the user configured, with further arguments behind it and no variables, runs without."""
+"""A key in the answer of `by_person`: the user must confirm the command before it is handed out. The value lists the names of the
+variables that the agent sets. Only the command that the user configured, with further arguments after it and no variables, runs without
+confirmation."""
 _LOGIN: Final = re.compile(
     r"\b(?:un|o)?auth(?:enticat|oriz|oris|\b|_)|\b(?:log|sign)(?:ged|ged-|ging|ed|ing)?[ -]?(?:in|on)\b|/login\b|credential|\bapi[ _-]?key",
     re.IGNORECASE,
 )
-"""Words that speak of a login."""
+"""Words that refer to a login."""
 _NOTHING_SAID: Final = re.compile(r"(?:(?:(?:server|internal) )*error)?\.?", re.IGNORECASE)
 _OLDER: Final = ("_meta", "terminal-auth")
-"""Where agents named a command for the terminal before ACP defined a field for it (opencode still does)."""
+"""The field in which agents named a command for the terminal before ACP defined one (opencode still does)."""
 
 
 def shown(methods: Sequence[Json]) -> list[Json]:
-    """`{id, name, description?, type}` of each, for a person to choose from."""
+    """`{id, name, description?, type}` of each method, for the user to choose from."""
     return [
         {
             "id": method["id"],
@@ -49,7 +50,7 @@ def shown(methods: Sequence[Json]) -> list[Json]:
 
 def is_meant(words: str, methods: Sequence[Json]) -> bool:
     """Whether an error with the code -32000 asks for a login. ACP uses the code for that, and JSON-RPC for any error of a server, so the
-    agent's words decide. An agent without words means a login if it has a way to log in."""
+    agent's message decides. An error without a message means a login if the agent has a login method."""
     said = words.strip()
     return _LOGIN.search(said) is not None or (bool(methods) and _NOTHING_SAID.fullmatch(said) is not None)
 
@@ -67,7 +68,7 @@ def required(agent: str, methods: Sequence[Json]) -> AgentFailed:
 
 
 def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json | None:
-    """The method to use; None if the person must choose. Raises AgentFailed."""
+    """The method to use. None if the user must choose. Raises AgentFailed."""
     if not methods:
         raise AgentFailed(
             "refused",
@@ -84,7 +85,7 @@ def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json |
 
 
 def by_person(agent: str, command: Command, method: Json) -> Json | None:
-    """The answer if a person must act; None if the agent does it."""
+    """The answer if the user must act. None if the agent logs in by itself."""
     match _type(method):
         case "terminal":
             return _terminal(agent, command, method)
@@ -95,12 +96,9 @@ def by_person(agent: str, command: Command, method: Json) -> Json | None:
 
 
 def _terminal(agent: str, command: Command, method: Json) -> Json:
-    """ACP: `args` are appended to the agent's command, and `env` is added to its environment. opencode sends a whole command in
-    `_meta` instead.
-    """
-    if (
-        command.transport is not None
-    ):  # which may have no terminal, and whose terminal may not be one for a person
+    """ACP: `args` are appended to the agent's command, and `env` is added to its environment. opencode sends a whole command in `_meta`
+    instead."""
+    if command.transport is not None:  # it may have no terminal, or none that a user can see
         if command.address:
             raise AgentFailed("refused", f"{agent} runs elsewhere: log in there; then try again.")
         raise AgentFailed(
@@ -118,7 +116,7 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
         if os.path.basename(wanted.command) == os.path.basename(command.command):
             wanted = replace(
                 wanted, command=command.command
-            )  # the one that the user configured, not another on PATH
+            )  # the program that the user configured, not another one on PATH
         program, *args = resolve(agent, wanted, environment(command.env))
         more = at(told, "env")
     added = _texts(more)
@@ -182,7 +180,7 @@ def _items(value: object) -> list[str]:
 
 
 def _texts(value: object) -> Mapping[str, str]:
-    """As ACP has it; a list of `{name, value}` is taken too."""
+    """An object, as in ACP, or a list of `{name, value}`."""
     if isinstance(value, dict):
         items = cast("dict[object, object]", value).items()
         return {k: v for k, v in items if isinstance(k, str) and isinstance(v, str)}

@@ -1,6 +1,6 @@
-"""LongLine: a long line of an agent's wire, as the messages in it.
+"""LongLine: a long line from an agent, decoded into the messages in it.
 
-What a write puts into a file may be a Text. All else that an agent says is handed on as strings, which must be short enough to be made in
+The content of a write may be a Text. All other text from an agent is passed on as strings, which must be short enough to be created in
 one step.
 """
 
@@ -16,21 +16,21 @@ from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.long_json import LongJson
 
 _HEAD = 1000
-"""Bytes of what cannot be used that are told."""
+"""The most bytes that are logged of a message that cannot be used."""
 
 
 class LongLine(LongJson):
-    """`feed` it until its end, then take its `messages`."""
+    """`feed` it the line to its end, then take its `messages`."""
 
     def __init__(self, texts: int) -> None:
-        """`texts`: bytes of all of its long strings together, as UTF-8."""
+        """`texts`: the most bytes of all its long strings together, as UTF-8."""
         super().__init__(texts, piece=texts, writes=_WRITES)
 
     def beginning(self, data: bytes) -> int:
         return max(0, data.find(b'{"jsonrpc"')) if not data.lstrip().startswith(b"{") else 0
 
     def messages(self, noise: Noise) -> Generator[None, None, list[Message]]:
-        """What the line says, as `messages.decode`. Others should run whenever it yields."""
+        """The messages of the line, as from `messages.decode`. Other tasks should run whenever this yields."""
         if self.wrong is not None and not isinstance(self.wrong, NotJson):
             return self._refused(self.wrong, noise)
         found = decode(self.skeleton, noise)
@@ -50,7 +50,7 @@ class LongLine(LongJson):
 
 
 def _written(message: Message) -> object:
-    """What a write puts into a file."""
+    """The content of a write."""
     params = message.get("params")
     is_write = message.get("method") == files.WRITE and isinstance(params, dict)
     return cast("Message", params).get("content") if is_write else None

@@ -1,8 +1,8 @@
-"""Converts one line of an agent's wire to messages, and a message to a line. Hardened: depth and number of values in a
-line are limited.
+"""Converts one line from an agent to messages, and a message to a line. Hardened: the depth and the number of values in a line are
+limited.
 
-A message that cannot be used, but expects an answer or is one, is replaced by a stand-in. The stand-in is refused, so
-nobody waits for ever.
+A message that cannot be used, but expects an answer or is one, is replaced by a stand-in. The stand-in is refused, so that nobody waits
+for ever.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ Message: TypeAlias = dict[str, Any]
 
 
 _SMALL = 64 * 1024
-"""Up to this many bytes, the brackets of a message are checked after reading; the values of a longer one are counted
-before it is read.
-"""
+"""Up to this many bytes, the depth of a message is checked after decoding. The values of a longer message are counted before it is
+decoded."""
 _IN_ONE_LINE = 100
 """The most messages taken from one line. Some agents forget a line end, but none forgets that many."""
 
 
 def decode(line: bytes, noise: Noise) -> list[Message]:
-    """The messages in one line, none nested too deeply. There are several if an agent forgets line ends. Anything else
-    goes to `noise`.
-    """
+    """The messages in one line, none nested too deeply. There are several if an agent forgets line ends. Anything else is logged by
+    `noise`."""
     line = line.strip()
     if len(line) > _SMALL and has_too_many_values(line):
         noise.say("sent a message of too many values", line)
@@ -41,8 +39,9 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _decode_leniently(line, noise)
-        # Checking every value of a small message, or every byte of a large one, costs more than reading it. So brackets
-        # are counted in a small one, and the values of a large one are always checked.
+        # Checking every value of a small message, or every byte of a large one, costs more than decoding it.
+        # So the brackets of a small message are counted first, and the values of a large one are always
+        # checked.
         deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > DEEPEST
         return [_shallow(message) if deep else message]
     if line.startswith(b"["):
@@ -51,11 +50,11 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
 
 
 def _decode_batch(line: bytes, noise: Noise) -> list[Message]:
-    """The messages of a JSON-RPC batch, which ACP takes over in version 2. Each of them is answered by itself."""
+    """The messages of a JSON-RPC batch, which ACP adopts in version 2. Each message is answered separately."""
     try:
         found = msgspec.json.decode(line, type=list[object])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _decode_leniently(line, noise)  # words in brackets, say
+        return _decode_leniently(line, noise)  # such as words in brackets
     messages = [_shallow(cast("Message", entry)) for entry in found[:_IN_ONE_LINE] if isinstance(entry, dict)]
     if len(messages) < max(1, len(found)):
         noise.say("wrote something that is not a message", line)
@@ -63,9 +62,7 @@ def _decode_batch(line: bytes, noise: Noise) -> list[Message]:
 
 
 def _decode_leniently(line: bytes, noise: Noise) -> list[Message]:
-    """Decodes what msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or after
-    them.
-    """
+    """Decode what msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or after them."""
     found: list[Message] = []
     start = 0 if line.startswith(b"{") else line.find(b'{"jsonrpc"')
     try:
@@ -112,12 +109,12 @@ _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\
 
 
 def _shallow(message: Message) -> Message:
-    """The message, or a stand-in that will be refused if it is nested too deeply."""
+    """The message. If it is nested too deeply, a stand-in that will be refused."""
     return stand_in(message, "nested too deeply") if is_too_deep(message) else message
 
 
 def stand_in(message: Message, why: str) -> Message:
-    """Replaces a message that cannot be used. Whoever waits for its answer, or for it as an answer, is told why."""
+    """A replacement for a message that cannot be used. The side that waits for its answer, or for it as an answer, is told why."""
     known = {
         key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
     }
@@ -125,7 +122,7 @@ def stand_in(message: Message, why: str) -> Message:
 
 
 def _unreadable(line: bytes) -> Message | None:
-    """A stand-in for a line that is not JSON but contains an id that somebody may be waiting for."""
+    """A stand-in for a line that is not JSON but contains an id for which somebody may be waiting."""
     try:
         value = _ANYHOW.decode(line.decode("utf-8", "replace"))
     except ValueError:
@@ -138,9 +135,11 @@ def _unreadable(line: bytes) -> Message | None:
 
 
 def _cut(line: bytes) -> Message | None:
-    """A stand-in for half a message; None when it was none (words, another program's JSON).
+    """A stand-in for half a message. None if the line was no message (words, another program's JSON).
 
-    Its id counts only where what is left says whether it is a request or an answer: else it may be of the other kind, and of another's."""
+    Its id counts only if the rest shows whether it is a request or an answer: otherwise it may be of the other kind and belong to
+    another message.
+    """
     head = _UP_TO_NESTED.match(line, 1)
     names = dict(_SCALARS.findall(head[0])) if head is not None else {}
     if head is None or b'"jsonrpc"' not in head[0]:
@@ -160,7 +159,7 @@ def by_head(line: bytes, why: str | Unusable) -> Message | None:
     for key, value in _SCALARS.findall(head[0]) if head is not None else ():
         try:
             names[key.decode()] = json.loads(value)
-        except ValueError:  # what looks like a value is none: 01, a control character, no UTF-8
+        except ValueError:  # only looks like a value: 01, a control character, invalid UTF-8
             continue
     return stand_in(names, why) if "id" in names else None
 
@@ -182,7 +181,7 @@ _SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')
 
 
 def answer_key(value: object) -> int | None:
-    """The id we gave (a number from 0), also when the agent made "2" or 2.0 of 2; True is not 1."""
+    """The id that we gave (a number from 0), even if the agent turned 2 into "2" or 2.0. None for anything else; True is not 1."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

@@ -1,7 +1,8 @@
-"""Negotiation: which version of ACP is spoken with an agent.
+"""Negotiation: decides which version of ACP is spoken with an agent.
 
-The protocol wants a client to ask for its newest version. We ask for version 1 first, as an agent can ask us for files only there, unless the user wants
-another. An agent that speaks only the other one says so, and is started again: after its answer nothing else can be agreed on.
+The protocol wants a client to ask for its newest version. We ask for version 1 first, unless the user configured another: only in version 1 can an
+agent ask us for files. An agent that speaks only the other version says so and is started again, because after its answer nothing else can be agreed
+on.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ def other_version(agent: str, theirs: int) -> AgentFailed:
 
 
 def spoken(data: object) -> int | None:
-    """The version that an agent says it speaks where it refuses another, from its error's data.
+    """The version that an agent says it speaks when it refuses another one, from its error's data. None if it does not say.
 
-    The TypeScript SDK 2.4 says `supported`, the Python SDK 1.0.0rc3 `expectedProtocolVersion`."""
+    The TypeScript SDK 2.4 says `supported`, the Python SDK 1.0.0rc3 `expectedProtocolVersion`.
+    """
     supported = at(data, "supported")
     said = [*cast("list[object]", supported)] if isinstance(supported, list) else []
     said.append(at(data, "expectedProtocolVersion"))
@@ -50,8 +52,11 @@ def spoken(data: object) -> int | None:
 
 
 async def started(first: int, start: Callable[[Dialect], Awaitable[T]]) -> tuple[T, int]:
-    """Starts an agent with a version, and once more with the other one if it says that it speaks that, or refuses the form in which it is greeted,
-    which may mean the same (the Python SDK 1.0.0rc3 looks at the form before the version). → also the version that is spoken."""
+    """Start an agent with a version. Returns the result of `start` and the version that is spoken.
+
+    The agent is started once more with the other version if it says that it speaks that one. The same happens if it refuses the form of `initialize`,
+    which may mean the same (the Python SDK 1.0.0rc3 checks the form before the version).
+    """
     try:
         return await start(_dialect(first)), first
     except AgentFailed as failed:
@@ -64,12 +69,12 @@ async def started(first: int, start: Callable[[Dialect], Awaitable[T]]) -> tuple
         return await start(_dialect(other)), other
     except AgentFailed:
         if refused.kind == "refused":
-            raise refused from None  # it was not the version
+            raise refused from None  # the version was not the reason
         raise
 
 
 def _other(first: int, failed: AgentFailed) -> int | None:
-    """The version with which it may be worth while to start it again."""
+    """The version with which another start may succeed. None if there is none."""
     theirs = failed.data.get("theirs")
     if failed.kind == "refused" and failed.data.get("code") in (INVALID_REQUEST, INVALID_PARAMS):
         theirs = next(version for version in VERSIONS if version != first)

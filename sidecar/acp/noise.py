@@ -23,7 +23,7 @@ class Noise:
         self._unsaid = 0
 
     def say(self, what: str, words: str | bytes = "", *, level: int = logging.WARNING) -> None:
-        """`what` in our words; `words` in the agent's, shown escaped and shortened."""
+        """Log a line. `what` is our text; `words` is the agent's, shown escaped and shortened."""
         now = time.monotonic()
         if now - self._since > self._period:
             self._since, self._said = now, 0

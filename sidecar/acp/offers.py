@@ -1,4 +1,4 @@
-"""Offers: what the editor can show for an agent, announced to it at `initialize`. What is not offered is not served."""
+"""Offers: what the editor can show for an agent. It is announced to the agent at `initialize`; what is not offered is not served."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class Offers:
     elicitation: bool = False
     """Forms, and pages to open."""
     terminal_login: bool = False
-    """A command run in a terminal, for a person to log in."""
+    """A command in a terminal in which the user logs in."""
 
     def capabilities(self) -> dict[str, object]:
-        """The part of ACP's `clientCapabilities` that is about what is shown. Options of type boolean can always be set; compaction and
-        notices are shown in every editor, in the conversation or in words."""
+        """The part of ACP's `clientCapabilities` about what is shown. Options of type boolean can always be set. Compaction and
+        notices are shown in every editor, in the conversation or as a message."""
         session: dict[str, object] = {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}}
         offered: dict[str, object] = {"session": session}
         if self.elicitation:
@@ -23,5 +23,5 @@ class Offers:
             offered["auth"] = {"terminal": True}
             offered["_meta"] = {
                 "terminal-auth": True
-            }  # how opencode wants to hear it, from before ACP had a word for it
+            }  # as opencode expects it, from before ACP had a field for it
         return offered

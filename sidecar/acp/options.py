@@ -1,7 +1,8 @@
 """Options: the choices in one session (modes, config options, models), as the agent last reported them.
 
-Models come in two ways: as a config option of category `model`, or as `models` beside the modes with a method of their own
-(`session/set_model`, before config options existed). Here the second becomes the first, so that editors know one way.
+Agents report models in two ways: as a config option of category `model`, or as `models` beside the modes, with a method
+of their own (`session/set_model`, from before config options existed). Here the second is converted to the first, so
+that editors know only one.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ _NONE: Final[Json] = {}
 
 
 class Options:
-    """Those of one session; `heard` keeps them up to date."""
+    """The choices of one session; `heard` keeps them up to date."""
 
     def __init__(self, answer: Mapping[str, object]) -> None:
-        """`answer`: the fields of what `session/new`, `session/load` or `session/resume` gave."""
+        """`answer`: the fields of the answer to `session/new`, `session/load` or `session/resume`."""
         self.modes: Json | None = None
         self._config: list[Json] | None = None
         self._model: dict[str, object] | None = None
         self.answered(answer)
 
     def answered(self, answer: Mapping[str, object]) -> None:
-        """Fields in an answer replace those from updates; missing fields stay."""
+        """Record an answer. Its fields replace those from updates; missing fields stay."""
         modes = answer.get("modes")
         if isinstance(modes, dict):
             self.modes = cast("Json", modes)
@@ -40,13 +41,13 @@ class Options:
 
     @property
     def config(self) -> Sequence[Json] | None:
-        """ACP's `configOptions`; None when the agent has none."""
+        """ACP's `configOptions`. None if the agent has none."""
         if self._model is None or any(option.get("category") == "model" for option in self._config or ()):
             return self._config
         return [*(self._config or ()), self._model]
 
     def heard(self, update: Json) -> Json:
-        """Notes an update; returns it in the form to pass on."""
+        """Record an update. Returns it in the form to pass on."""
         match update.get("sessionUpdate"):
             case "current_mode_update" if self.modes is not None and isinstance(
                 update.get("currentModeId"), str
@@ -60,7 +61,7 @@ class Options:
         return update
 
     def mode_in(self, update: Json) -> str | None:
-        """The mode that the session has from this update on; None when it says nothing of it."""
+        """The mode that the session has from this update on. None if the update names no mode."""
         match update.get("sessionUpdate"):
             case "current_mode_update":
                 mode = update.get("currentModeId")
@@ -71,14 +72,14 @@ class Options:
         return mode if isinstance(mode, str) else None
 
     def mode_ids(self) -> list[object]:
-        """Of the modes that can be chosen, in whichever of ACP's two ways."""
+        """The ids of the modes that can be chosen, from whichever of ACP's two ways the agent uses."""
         modes = _objects((self.modes or {}).get("availableModes"))
         return [mode.get("id") for mode in modes] or _values(_mode_option(self.config or ()))
 
     # choosing
 
     def mode_request(self, agent: str, mode_id: str) -> tuple[str, dict[str, object]]:
-        """As `request`, for a mode."""
+        """Like `request`, for a mode."""
         option = _mode_option(self.config or ())
         if self.modes is None and option:
             return self.request(agent, str(option.get("id")), mode_id)
@@ -86,7 +87,7 @@ class Options:
         return "session/set_mode", {"modeId": mode_id}
 
     def check_mode(self, agent: str, mode_id: str) -> None:
-        """Raises AgentFailed when the session has no such mode."""
+        """Raises AgentFailed if the session has no such mode."""
         modes = _objects((self.modes or {}).get("availableModes"))
         if not modes:
             raise AgentFailed("refused", f"{agent} has no modes in this session.")
@@ -97,13 +98,14 @@ class Options:
         return self.modes
 
     def is_mode(self, config_id: str) -> bool:
-        """Whether this option is the session's mode by another way (ACP's category `mode`)."""
+        """Whether this option is the session's mode in ACP's other form (category `mode`)."""
         return any(
             option.get("id") == config_id and option.get("category") == "mode" for option in self.config or ()
         )
 
     def request(self, agent: str, config_id: str, value: str | bool) -> tuple[str, dict[str, object]]:
-        """The method and params (without the session) that set an option. Raises AgentFailed when it cannot be set so."""
+        """The method and params (without the session) that set an option. Raises AgentFailed if it cannot be set to
+        this value."""
         config = self.config
         if not config:
             raise AgentFailed("refused", f"{agent} has no options in this session.")
@@ -121,7 +123,8 @@ class Options:
         return "session/set_config_option", {"configId": config_id, "value": value}
 
     def option_set(self, config_id: str, value: str | bool, answer: object) -> Sequence[Json]:
-        """All options afterwards: as the agent answered, or as they must be if the answer says nothing."""
+        """Record that an option was set. Returns all options: from the agent's answer or, if it contains none, with the
+        new value."""
         if self._model is not None and config_id == MODEL:
             self._model = {**self._model, "currentValue": value}
         elif isinstance(said := at(answer, "configOptions"), list):
@@ -163,7 +166,7 @@ def _mode_option(config: Sequence[Json]) -> Json:
 
 
 def _values(option: Json) -> list[object]:
-    """Of a select, whose options may be grouped."""
+    """The values of a select, whose options may be grouped."""
     found: list[object] = []
     for item in _objects(option.get("options")):
         inner = _objects(item.get("options"))

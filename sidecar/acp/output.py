@@ -13,10 +13,10 @@ class Output:
         self._kept = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.truncated = False
-        """The beginning is gone."""
+        """Whether the beginning was dropped."""
 
     def add(self, data: bytes, *, final: bool = False) -> str:
-        """The text that these bytes complete."""
+        """Add bytes. Returns the text that they complete."""
         text = self._decoder.decode(data, final)
         self._kept += text.encode()
         surplus = len(self._kept) - self._limit
@@ -29,7 +29,7 @@ class Output:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return len(self._kept)
 
     def __str__(self) -> str:

@@ -1,11 +1,12 @@
-"""OwnedOutput: output of commands that an agent runs itself, which a dialect tells as session updates of our own.
+"""OwnedOutput: the output of commands that an agent runs itself. A dialect reports it as session updates of our
+own.
 
 | update | fields |
 |---|---|
 | `terminal_output` | `terminalId`, `output` |
 | `terminal_ended` | `terminalId`, `exitCode` (a number or null), `signal` (a text or null) |
 
-An agent can send these itself. So only ids count that no terminal of ours can have.
+An agent can send these updates itself. So only ids count that no terminal of ours can have.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Questions that an agent asks the user (`session/request_permission`), and what the agent said about the tool calls
 concerned.
 
-What the user allows here, the agent does by itself, where we cannot see it. So the question shows what the agent
-disclosed (command, files, diffs, the tool call's id), and its title only as a quotation. Everything is escaped. Agents
-ask about calls that they never announced (gemini, qwen) or name only by id (vibe), so announced calls are remembered.
+The agent itself does what the user allows here, and we cannot see it. So the question shows what the agent disclosed
+(command, files, diffs, the tool call's id), and its title only as a quotation. Everything is escaped. Agents ask about
+calls that they never announced (gemini, qwen) or name only by id (vibe), so announced calls are remembered.
 """
 
 from __future__ import annotations
@@ -67,13 +67,14 @@ class ToolCalls:
         """For each call, the size of each field, so that a message costs time for its own fields only."""
         self._size = 0
         self._told: set[str] = set()
-        """Those of the turn."""
+        """The ids of the turn's calls."""
 
     def begin_turn(self) -> None:
         self._told.clear()
 
     def commands(self) -> list[str]:
-        """The command lines of the turn's calls, as the agent tells them: also in the title of a call that runs a command."""
+        """The command lines of the turn's calls, as the agent reported them. The title of a call that runs a command
+        counts, too."""
         found: dict[str, None] = {}
         for call in (self._calls[one] for one in self._calls if one in self._told):
             raw, title = call.get("rawInput"), _text(call, "title")
@@ -88,12 +89,12 @@ class ToolCalls:
         return list(found)
 
     def heard(self, update: Json) -> None:
-        """Remembers the tool call in a session update. Ignores other updates."""
+        """Remember the tool call in a session update. Ignores other updates."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
             self.merged(update)
 
     def merged(self, call: Json) -> dict[str, object]:
-        """What is known of a call, with the fields of this message on top."""
+        """Everything known about a call, including the fields of this message."""
         call_id = call.get("toolCallId")
         known: dict[str, object] = {}
         if isinstance(call_id, str):
@@ -112,7 +113,7 @@ class ToolCalls:
         return dict(known)
 
     def _forget(self) -> None:
-        """Forgets the oldest calls: an agent may report any number of calls, each with a whole file in it."""
+        """Forget the oldest calls: an agent may report any number of calls, each with a whole file in it."""
         while len(self._calls) > _REMEMBERED or self._size > _REMEMBERED_SIZE:
             forgotten, _ = self._calls.popitem(last=False)
             self._size -= sum(self._sizes.pop(forgotten).values())
@@ -120,9 +121,8 @@ class ToolCalls:
 
 
 def size_of(value: object) -> int:
-    """The approximate size in memory, in bytes. A text with one character beyond Latin-1 takes two or four bytes for
-    every character.
-    """
+    """The approximate size in memory, in bytes. One character beyond Latin-1 makes every character of a text take two or
+    four bytes."""
     size, level = 0, [value]
     while level and size <= 2 * _REMEMBERED_SIZE:
         inner: list[object] = []
@@ -140,9 +140,8 @@ def size_of(value: object) -> int:
 
 
 def options_of(params: Json) -> tuple[Option, ...]:
-    """The usable options: those with an id, a label and one of ACP's kinds. Of two with the same id, the first. Only
-    the first few, because nobody reads more.
-    """
+    """The usable options: those with an id, a label and one of ACP's kinds. If two have the same id, the first counts.
+    Only the first few are used, because nobody reads more."""
     found: dict[str, Option] = {}
     for item in _objects(params.get("options")):
         option_id, kind, name = item.get("optionId"), item.get("kind"), item.get("name")
@@ -157,8 +156,8 @@ def options_of(params: Json) -> tuple[Option, ...]:
 
 
 def _honest(label: str, kind: str) -> str:
-    """The agent's label for an option, followed by our words for what it does: a button may say “Always ask me first”
-    and allow.
+    """The agent's label for an option, followed by our words for its effect: a button may say “Always ask me first” and
+    allow.
 
     Our words are left out only if the label is a plain word for the choice. A lasting effect is always stated.
     """
@@ -176,7 +175,7 @@ def question(
 ) -> Question:
     """The question for one tool call. `call`: from `ToolCalls.merged`; `agent`: the name that the user configured.
 
-    `ours`: actions that the agent asks us for once they are allowed. Others it carries out itself.
+    `ours`: actions that the agent asks us to carry out once they are allowed. It carries out others itself.
     """
     diffs = [
         item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
@@ -221,7 +220,7 @@ def question(
     if diffs:
         details["diff"] = [{key: item.get(key) for key in ("path", "oldText", "newText")} for item in diffs]
     for name in ("argv", "diff"):
-        # the question must arrive: 64 of them with a film each would break the connection to a slow editor
+        # the question must arrive: 64 questions with a film each would break the connection to a slow editor
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
     whole = escape(line) if len(line) > SHOWN_WHOLE else ""
@@ -250,7 +249,7 @@ def _said(content: object) -> str:
 
 
 def _command_in(said: str) -> str | None:
-    """The command of a text that ends with it, in marks of Markdown: “Run command `ls`” (kimi)."""
+    """The command at the end of a text, in Markdown code marks: “Run command `ls`” (kimi)."""
     found = _RUNS.search(said)
     if found is None or not said.endswith(found[1]):
         return None

@@ -1,4 +1,5 @@
-"""Our ends of an agent's pipes: a PipeReader reads its output, asyncio reads the others; writers are PipeWriters. Unix only.
+"""Our ends of an agent's pipes: a PipeReader reads its output, asyncio reads the other pipes, and PipeWriters write. Unix
+only.
 
 asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged. These are pipes, as large as Linux
 allows without privilege: a file of a megabyte then needs one process switch instead of sixteen.
@@ -13,18 +14,22 @@ from collections import deque
 from itertools import islice
 
 _ROOM = 1024 * 1024
-"""Bytes in a pipe on Linux (the limit for the unprivileged), and bytes waiting before a writer counts as full."""
+"""The bytes in a pipe on Linux (the limit for unprivileged users), and the waiting bytes above which a writer counts as
+full."""
 _LAST_WORDS = 2 * 1024 * 1024
-"""Bytes that a process may write while it ends before it has to wait: to its end, mostly."""
+"""The most bytes that a process may still write while it is being ended, before it has to wait. Mostly, this is enough
+until its end."""
 _AT_ONCE = 512
-"""Pieces of one system call; the least that systems allow is 16, Linux, macOS and the BSDs allow 1024."""
+"""The most pieces in one system call. The least that systems allow is 16; Linux, macOS and the BSDs allow 1024."""
 
 
 class PipeWriter:
-    """A `transport.Sink` over the write end `fd` of a pipe. Writing to one that is gone does nothing; only `drain` tells.
+    """A `transport.Sink` over the write end `fd` of a pipe. Writing to a pipe whose other end is gone does nothing; only
+    `drain` reports it.
 
-    asyncio's own transport copies what the pipe does not take at once. Here it is kept in the pieces in which it came and
-    handed to the system many at a time: a file of ten megabytes is never copied."""
+    asyncio's own transport copies what the pipe does not accept at once. This class keeps it in the pieces in which it
+    came and passes many at a time to the system: a file of ten megabytes is never copied.
+    """
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -73,13 +78,13 @@ class PipeWriter:
             raise ConnectionResetError("the other end of the pipe is gone")
 
     async def flush(self) -> None:
-        """Until the system has taken everything, or the other end is gone."""
+        """Wait until the system has accepted everything, or the other end is gone."""
         while self.waiting:
             self._empty.clear()
             await self._empty.wait()
 
     def close(self) -> None:
-        """Drops unread data: an agent that does not read must not keep its input open."""
+        """Close the pipe and drop unread data: an agent that does not read must not keep its input open."""
         if self._gone:
             return
         self._gone = True
@@ -100,7 +105,7 @@ class PipeWriter:
             self._wake()
 
     def _write(self) -> None:
-        """As much as there is room for."""
+        """Write as much as there is room for."""
         pieces = self._pieces
         while pieces:
             try:
@@ -129,8 +134,9 @@ class PipeWriter:
 class PipeReader:
     """A `transport.Source` over the read end `fd` of a pipe, for one reader at a time.
 
-    asyncio's own puts what it reads behind what is there and takes it out of it again. Here it is read when it is wanted and
-    handed over as the system gave it; what is not wanted yet stays in the pipe."""
+    asyncio's own reader appends what it reads to a buffer and takes it out again. This class reads when data is wanted
+    and returns the bytes as the system gave them; the rest stays in the pipe.
+    """
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -143,7 +149,8 @@ class PipeReader:
         self._closed = False
 
     async def read(self, most: int) -> bytes:
-        """What there is, up to `most` bytes, once there is something; b"" at the end. Other tasks always run before."""
+        """Wait for data. Returns what there is, up to `most` bytes, or b"" at the end. Other tasks always run before this
+        returns."""
         if self._closed:
             return b""
         self._wanted, self._waiting = most, self._loop.create_future()
@@ -151,7 +158,7 @@ class PipeReader:
         return await self._waiting
 
     def ignore(self) -> None:
-        """Stops delivering. Further data is dropped, so that the writer can finish."""
+        """Stop delivering. Further data is dropped, so that the writer can finish."""
         if not self._closed:
             self._ignored = _LAST_WORDS
             self._watch()
@@ -167,7 +174,7 @@ class PipeReader:
 
     def _readable(self) -> None:
         waiting = None if self._waiting is None or self._waiting.done() else self._waiting
-        if waiting is None and self._ignored <= 0:  # not yet; who reads and answers in turns is never here
+        if waiting is None and self._ignored <= 0:  # no reader yet; rare, as most read and answer in turns
             self._unwatch()
             return
         try:
@@ -193,7 +200,7 @@ class PipeReader:
 
 
 async def reader(fd: int, *, limit: int = _ROOM) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    """Takes over the read end `fd` of a pipe. Close the transport when it is no longer wanted."""
+    """Take over the read end `fd` of a pipe. The caller closes the transport."""
     stream = asyncio.StreamReader(limit=limit)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(fd, "rb", 0)
@@ -202,16 +209,16 @@ async def reader(fd: int, *, limit: int = _ROOM) -> tuple[asyncio.StreamReader, 
 
 
 async def writer(fd: int) -> PipeWriter:
-    """Takes over the write end `fd` of a pipe."""
+    """Take over the write end `fd` of a pipe."""
     return PipeWriter(fd)
 
 
 def enlarge(fd: int) -> None:
-    """Makes a pipe as large as the unprivileged may on Linux; elsewhere, and where refused, it stays as it is."""
+    """Make a pipe as large as Linux allows unprivileged users. Elsewhere, and if Linux refuses, the pipe stays as it is."""
     if sys.platform == "linux":
         import fcntl
 
         try:
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _ROOM)
-        except OSError:  # this user has enough of them (fs.pipe-user-pages-soft)
+        except OSError:  # this user has too many of them (fs.pipe-user-pages-soft)
             pass

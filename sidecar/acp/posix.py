@@ -1,4 +1,5 @@
-"""Starts an agent on Linux, macOS and other Unix systems: with its own pipes, and a reaper between us and it."""
+"""Starts an agent on Linux, macOS and other Unix systems: with its own pipes, and with a reaper between us and the
+agent."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from sidecar.acp.process import AgentProcess, Exit, Tail, one_at_a_time
 from sidecar.acp.spawning import Child, Program
 
 REAPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")))
-"""-I and -S: the open folder and PYTHON* variables cannot affect it."""
+"""-I and -S: the open folder and PYTHON* variables cannot affect the reaper."""
 
 _ANSWER = 10.0
 _AT_ONCE = Ladder(0, 0, 1)
@@ -33,7 +34,7 @@ async def start(
     stderr: int | None = None,
 ) -> AgentProcess:
     """See `process.start`. `reaper` is the command line of the reaper."""
-    fds: list[int] = []  # read and write ends of stdin, stdout, stderr, control, status
+    fds: list[int] = []  # the read and write ends of stdin, stdout, stderr, control, status
     try:
         for _ in range(5):
             fds += os.pipe()
@@ -79,10 +80,10 @@ async def start(
             pass
 
     def cleanup() -> None:
-        os.close(to_reaper)  # a reaper that is still there takes it as our end
+        os.close(to_reaper)  # a reaper that still runs takes this as our end
         for end in (output, stderr_end, reports_end):
             end.close()
-        if not child.ended.done():  # it does not work: the agent prevents it
+        if not child.ended.done():  # the reaper does not work: the agent prevents it
             for pid in reaper_module.descendants(child.pid):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -119,8 +120,8 @@ async def _watch(process: AgentProcess, reports: asyncio.StreamReader, child: Ch
         how, _, value = line.decode().strip().partition(" ")
         if not process.exited.done():
             process.exited.set_result(Exit(int(value)) if how == "exited" else Exit(None, int(value)))
-    await asyncio.shield(child.ended)  # the reaper alone holds the other end of the reports
-    if not process.exited.done():  # somebody ended the reaper, and the agent went with it
+    await asyncio.shield(child.ended)  # only the reaper holds the other end of the reports
+    if not process.exited.done():  # something ended the reaper, and the agent with it
         process.exited.set_result(Exit(None))
     if not process.gone.done():
         process.gone.set_result(None)

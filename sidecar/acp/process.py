@@ -1,7 +1,7 @@
-"""AgentProcess: one agent's process, its streams, its last error output, and an end that is guaranteed.
+"""AgentProcess: one agent's process, its streams, the end of its stderr, and a guarantee that it ends.
 
-On POSIX the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts outlives it or us; on Windows it runs in
-a job object (windows.py). The steps of `stop` (end of input, request, force) do not depend on the agent reading anything.
+On POSIX, the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts outlives it or us. On Windows, it runs in a job
+object (windows.py). The steps of `stop` (end of input, request, force) do not depend on the agent reading anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sidecar.core.escape import plain
 log = logging.getLogger(__name__)
 
 TAIL = 64 * 1024
-"""How many bytes of stderr are kept."""
+"""The bytes of stderr that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Exit:
 
 
 class Tail:
-    """The last 64 KiB of what an agent wrote to stderr, and every line of it in the log (as far as it is bearable)."""
+    """The last 64 KiB of what an agent wrote to stderr. Also logs every line of it, at a limited rate."""
 
     def __init__(self, name: str) -> None:
         self._chunks: deque[bytes] = deque()
@@ -67,43 +67,43 @@ class Tail:
         return b"".join(self._chunks)[-TAIL:]
 
     def last_lines(self, count: int = 5, width: int = 200) -> list[str]:
-        """The last lines that say anything, escaped, each shortened to about `width` characters."""
+        """The last lines that are not blank, escaped, each shortened to about `width` characters."""
         lines = bytes(self).decode("utf-8", "backslashreplace").splitlines()
         return [plain(line.strip(), width) for line in lines if line.strip()][-count:]
 
 
 class AgentProcess:
-    """Made by `start` below. `stdin`, `stdout` are for the transport; stderr is read here, always."""
+    """Created by `start` below. `stdin` and `stdout` are for the transport; stderr is always read here."""
 
     def __init__(self, pid: int, stdin: Sink, stdout: Source, errors: Tail) -> None:
         self.pid = pid
-        """The agent's own, not the reaper's."""
+        """The agent's own process id, not the reaper's."""
         self.stdin = stdin
         self.stdout = stdout
         self.errors = errors
         self.exited: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
-        """The agent itself has ended; processes that it left may still be running."""
+        """Done when the agent itself has ended. Processes that it left may still be running."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """The agent and everything that it started have ended."""
+        """Done when the agent and everything it started have ended."""
         self.family: Callable[[], Collection[int]] | None = None
-        """The ids of the agent and of all that it started and that still runs, where the system keeps them; in any thread."""
+        """The ids of the agent and of everything it started that still runs, if the system keeps track of them. Callable from any thread."""
         self._hurry: Callable[[str], None] = lambda how: None
         self._cleanup: Callable[[], None] = lambda: None
         self._readers: set[asyncio.Task[None]] = set()
         self._stopping: asyncio.Task[None] | None = None
 
     async def stop(self, ladder: Ladder = Ladder()) -> None:  # noqa: B008  # frozen
-        """Ends the agent and everything it started; returns within the ladder's bound, several calls share one end."""
+        """End the agent and everything it started. Returns within the ladder's bound; several calls share one end."""
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._descend(ladder))
         await asyncio.shield(self._stopping)
 
     def hurry(self, how: str) -> None:
-        """Asks it to end ("t") or ends it ("k"), with everything it started; `exited` and `gone` tell when."""
+        """Ask the agent to end ("t") or end it ("k"), with everything it started. `exited` and `gone` say when it has ended."""
         self._hurry(how)
 
     async def last_lines(self) -> list[str]:
-        """Its last lines on stderr, when stderr has ended or after a moment."""
+        """The last lines of its stderr, once stderr has ended or after a moment."""
         if self._readers:
             await asyncio.wait(self._readers, timeout=0.3)
         return self.errors.last_lines()
@@ -126,7 +126,7 @@ class AgentProcess:
                 self.exited.set_result(Exit(None))
 
     def follow(self, stderr: asyncio.StreamReader) -> None:
-        """Reads stderr until its end: an agent whose stderr nobody reads stops at 64 KiB."""
+        """Read stderr until its end: an agent whose stderr nobody reads blocks at 64 KiB."""
 
         async def drain() -> None:
             while data := await stderr.read(TAIL):
@@ -139,7 +139,7 @@ class AgentProcess:
         task.add_done_callback(self._readers.discard)
 
     def on_stop(self, hurry: Callable[[str], None], cleanup: Callable[[], None]) -> None:
-        """`hurry` is called with "", "t" (ask to end) and "k" (end it), `cleanup` once at the very end."""
+        """Set the callbacks: `hurry` is called with "", "t" (ask to end) and "k" (end), `cleanup` once at the very end."""
         self._hurry, self._cleanup = hurry, cleanup
 
 
@@ -147,15 +147,15 @@ _starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyD
 
 
 def one_at_a_time() -> asyncio.Lock:
-    """To be held while the system starts a process: many at once would leave no processor to anybody else."""
+    """The lock to hold while the system starts a process: many starts at once would leave no processor time for anything else."""
     return _starting.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 async def start(
     argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str, *, stderr: int | None = None
 ) -> AgentProcess:
-    """Starts argv[0], an absolute path. `name` is for the log. `stderr`: a descriptor that it gets as its own, so that nothing of it is kept or
-    logged here (not on Windows). Raises OSError when it cannot be executed."""
+    """Start argv[0], an absolute path. `name` is for the log. `stderr`: a descriptor for the process's stderr; nothing of it is then kept or
+    logged here (not on Windows). Raises OSError if the program cannot be executed."""
     if sys.platform == "win32":
         from sidecar.acp import windows
 

@@ -1,5 +1,5 @@
-"""Quirks: behaviour of single agents that needs special handling, identified by what the *user configured*: the agent's name in the
-settings, its program, or the package that a runner starts. Never by what an agent reports: a quirk may remove a warning.
+"""Quirks: special handling for single agents, identified by what the *user configured*: the agent's name in the settings, its
+program, or the package that a runner starts. What an agent reports never counts, because a quirk may remove a warning.
 
 A row is here only if the same handling would be wrong for other agents. Common deviations are tolerated for all agents, where they
 arrive (docs/clients.md). Each row has its observed reason and a test (tests/acp/test_tolerance.py).
@@ -20,14 +20,15 @@ class Quirks:
     missing_reads_empty: bool = False
     """Reading a file that does not exist succeeds with ""."""
     asks_for_ours: frozenset[str] = frozenset()
-    """Of these actions (`Question.action`): it asks for permission before requests to us, and does not carry out allowed ones itself."""
+    """The actions (`Question.action`) for which the agent asks permission before it asks us to carry them out. It does not carry out
+    allowed ones itself."""
     rereads: bool = False
-    """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
-    or comes another way."""
+    """Its program reads a file just before it writes it, and the model does not see that. What the model reads is announced as a tool
+    call, or comes another way."""
     drops_embedded: bool = False
-    """It announces that it takes embedded texts in prompts, and its model does not get them."""
+    """It announces that it accepts embedded texts in prompts, but its model does not get them."""
     names: frozenset[str] = frozenset()
-    """Of the agent, its program and its package, in lower case."""
+    """The names of the agent, its program and its package, in lower case."""
     reason: str = ""
 
 
@@ -75,11 +76,11 @@ TABLE: tuple[Quirks, ...] = (
 NONE = Quirks()
 
 _ENDING = re.compile(r"(?:\.(?:exe|cmd|bat|js|mjs|cjs|py))?(?:@[^/]*)?\Z")
-"""The ending of a program's file, and the version of a package: `gemini.cmd`, `@google/gemini-cli@1.2`."""
+"""The suffix of a program's file, and the version of a package: `gemini.cmd`, `@google/gemini-cli@1.2`."""
 
 
 def quirks_of(agent: str, command: Command) -> Quirks:
-    """`agent`: its name in the settings."""
+    """The quirks of a configured agent. `agent`: its name in the settings."""
     names = names_of(agent, command)
     return next((quirks for quirks in TABLE if names & quirks.names), NONE)
 
@@ -102,4 +103,4 @@ def plain_name(word: str) -> str:
 
 
 _FLAGS = frozenset({"-y", "--yes", "--from", "-m"})
-"""Of runners, before or beside the package: `npx -y @google/gemini-cli`, `uvx --from fast-agent-mcp fast-agent-acp`."""
+"""Options of runners, before or beside the package: `npx -y @google/gemini-cli`, `uvx --from fast-agent-mcp fast-agent-acp`."""

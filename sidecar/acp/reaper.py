@@ -1,15 +1,16 @@
 """The reaper: a process between the sidecar and one agent. Nothing that the agent starts outlives either of them.
 
-Run as a script, once per agent: `python -I -S reaper.py CONTROL STATUS PARENT UNSET -- PROGRAM ARGS…`. It starts PROGRAM in a
-session of its own with the given standard streams. It ends PROGRAM and all its descendants when PROGRAM ends, when it is told
-to, or when the sidecar is gone for any reason (kill -9 included).
+Run as a script, once per agent: `python -I -S reaper.py CONTROL STATUS PARENT UNSET -- PROGRAM ARGS…`. It starts PROGRAM
+in a session of its own with the given standard streams. It ends PROGRAM and all its descendants when PROGRAM ends, when it
+is told to, or when the sidecar is gone for any reason (kill -9 included).
 
-CONTROL is a pipe that only the sidecar holds the other end of: a byte `t` asks everything to end, `k` ends it, end of file
-means that the sidecar is gone. STATUS takes one line each: `started PID`, `failed ERRNO`, `exited CODE`, `killed SIGNAL`.
-PARENT is the sidecar's pid; UNSET names environment variables to drop (Python adds LC_CTYPE by itself in the C locale).
+CONTROL is a pipe whose other end only the sidecar holds: the byte `t` asks everything to end, `k` ends it, and end of file
+means that the sidecar is gone. STATUS receives one line for each event: `started PID`, `failed ERRNO`, `exited CODE`,
+`killed SIGNAL`. PARENT is the sidecar's pid; UNSET names environment variables to drop (Python adds LC_CTYPE by itself in
+the C locale).
 
-On Linux it is a sub-reaper: orphaned descendants become its children, including daemons that forked twice and called setsid.
-Elsewhere it finds orphans by their process group and by the processes seen below PROGRAM before.
+On Linux it is a sub-reaper: orphaned descendants become its children, including daemons that forked twice and called
+setsid. Elsewhere it finds orphans by their process group and by the processes seen below PROGRAM before.
 
 It imports only small parts of the standard library, because it starts with every agent and should take milliseconds.
 """
@@ -23,7 +24,7 @@ import sys
 import time
 
 TERMINATE_GRACE = 0.5
-"""Seconds between asking what is left to end and ending it, when PROGRAM or the sidecar is gone."""
+"""The seconds between asking the remaining processes to end and killing them, when PROGRAM or the sidecar is gone."""
 _GIVE_UP = 10.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -38,7 +39,7 @@ def main(argv: list[str]) -> int:
         os.set_inheritable(fd, False)
     wake = _signals_as_bytes()
     subreaper = _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    # the one signal that also reaches a reaper which the agent has stopped
+    # the only signal that also reaches a reaper which the agent has stopped
     _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
     if os.getppid() != parent:  # gone before the line above could notice
         return 1
@@ -51,7 +52,7 @@ def main(argv: list[str]) -> int:
 
 
 class Reaper:
-    """Waits for the end of `agent` and of all its descendants, and hurries it when told to."""
+    """Waits for the end of `agent` and of all its descendants, and ends them when told to."""
 
     def __init__(
         self, agent: int, parent: int, control: int, status: int, wake: int, subreaper: bool
@@ -68,7 +69,7 @@ class Reaper:
         self._give_up_at: float | None = None
 
     def run(self) -> int:
-        """0 once nothing is left, 1 when something cannot be ended."""
+        """Run until the end. Returns 0 once nothing is left, 1 if something cannot be ended."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
@@ -93,7 +94,8 @@ class Reaper:
         except BlockingIOError:
             return
         if fd == self._wake:
-            # someone who wants us to end, or PR_SET_PDEATHSIG: the agent may keep the other end of CONTROL open
+            # somebody who wants us to end, or PR_SET_PDEATHSIG: the agent may keep the other end of CONTROL
+            # open
             if signal.SIGTERM in data or os.getppid() != self._parent:
                 self._end(TERMINATE_GRACE)
         elif not data:
@@ -105,10 +107,10 @@ class Reaper:
             self._end(None)
 
     def _end(self, grace: float | None) -> None:
-        """Asks everything to end; after `grace` seconds it is made to. None: the sidecar will say."""
+        """Ask everything to end, and kill it after `grace` seconds. None: the sidecar will say when to kill."""
         if grace != 0.0:
             self._signal(signal.SIGTERM)
-            self._signal(signal.SIGCONT)  # what is stopped cannot act on it
+            self._signal(signal.SIGCONT)  # a stopped process cannot act on a signal
         if grace is None:
             return
         now = time.monotonic()
@@ -116,7 +118,7 @@ class Reaper:
         self._give_up_at = self._give_up_at or now + _GIVE_UP
 
     def _reap(self) -> bool:
-        """Collects what has ended; True when nothing is left at all."""
+        """Collect the processes that have ended. Returns whether nothing is left at all."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -128,13 +130,13 @@ class Reaper:
                 self._agent_runs = False
                 code = os.waitstatus_to_exitcode(status)
                 _report(self._status, f"exited {code}" if code >= 0 else f"killed {-code}")
-                self._end(TERMINATE_GRACE)  # what it leaves behind has no master any more
+                self._end(TERMINATE_GRACE)  # what the agent leaves behind has no master any more
 
     def _signal(self, number: int) -> None:
         for pid in self._survivors():
             try:
                 os.kill(pid, number)
-            except (ProcessLookupError, PermissionError):  # already gone, or runs as somebody else
+            except (ProcessLookupError, PermissionError):  # already gone, or runs as another user
                 pass
         try:
             os.killpg(self._agent, number)
@@ -142,7 +144,7 @@ class Reaper:
             pass
 
     def _survivors(self) -> set[int]:
-        """Everything that descends from the agent, the agent itself included, as far as can be known."""
+        """The agent and everything that descends from it, as far as can be known."""
         table = _processes()
         below = descendants(os.getpid(), table)
         if not self._subreaper:
@@ -153,7 +155,7 @@ class Reaper:
 
 
 def descendants(of: int, table: dict[int, tuple[int, int]] | None = None) -> set[int]:
-    """Everything that is below a process now, by `_processes`."""
+    """Everything that is below a process now, in the table of `_processes`."""
     table = _processes() if table is None else table
     below, grew = {of}, True
     while grew:
@@ -173,7 +175,7 @@ def _processes() -> dict[int, tuple[int, int]]:
             continue
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
-                # pid (name) state ppid pgrp …; the name may hold blanks and brackets
+                # pid (name) state ppid pgrp …; the name may contain blanks and brackets
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
@@ -205,7 +207,7 @@ def _processes_by_ps() -> dict[int, tuple[int, int]]:
 
 
 def _spawn(argv: list[str]) -> tuple[int, int]:
-    """(pid, 0), or (0, errno) when the program cannot be executed."""
+    """Start a program. Returns (pid, 0), or (0, errno) if it cannot be executed."""
     read_end, write_end = os.pipe()  # closed by an exec that succeeds
     pid = os.fork()
     if pid == 0:
@@ -213,7 +215,7 @@ def _spawn(argv: list[str]) -> tuple[int, int]:
         try:
             os.setsid()
             if _LINUX:
-                _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # someone may kill the reaper
+                _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # somebody may kill the reaper
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM, signal.SIGCONT):
                 signal.signal(number, signal.SIG_DFL)
@@ -245,11 +247,11 @@ def _signals_as_bytes() -> int:
 
 
 def _noted(number: int, frame: object) -> None:
-    """The byte in the pipe is what counts; without a handler there would be none."""
+    """Do nothing: the byte in the pipe counts, and without a handler there would be none."""
 
 
 def _let_go_of_streams() -> None:
-    """The agent's streams are the agent's alone: its end must be the end of them."""
+    """Give up the agent's streams. They are the agent's alone: its end must be their end."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nothing, fd)
@@ -271,7 +273,7 @@ def _prctl(option: int, value: int) -> bool:
         import ctypes
 
         return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
-    except (ImportError, OSError, AttributeError):  # a Python without ctypes, a libc without prctl
+    except (ImportError, OSError, AttributeError):  # a Python without ctypes, or a libc without prctl
         return False
 
 

@@ -1,8 +1,8 @@
-"""What we use of the ACP SDK (`agent-client-protocol`), imported without the rest of it.
+"""The parts of the ACP SDK (`agent-client-protocol`) that we use, imported without the rest of it.
 
-Importing any part of the SDK first runs its package, which imports all parts: 300 models, two transports and what those need. That takes
-0.5 s of processor and 23 MB at the first start of an agent. The modules below need none of it. So the package is there
-without having run; it runs when somebody asks it for a name of its own, which nothing in the sidecar does.
+Importing any part of the SDK first runs its package, which imports all parts: 300 models, two transports and their dependencies. That
+takes 0.5 s of processor time and 23 MB at the first start of an agent. The modules below need none of it. So the package is
+registered without having run. It runs when something asks it for a name of its own, which nothing in the sidecar does.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ def _leave_out_the_rest() -> None:
     name = "acp"
     spec = importlib.util.find_spec(name) if name not in sys.modules else None
     if spec is None or spec.loader is None:
-        return  # somebody has imported the whole, or it is missing, which the imports below say better
+        return  # already imported as a whole, or missing, which the imports below report better
     package, loader = importlib.util.module_from_spec(spec), spec.loader
 
     def run_it(wanted: str) -> object:
         """The package's `__getattr__` (PEP 562) until it has run."""
-        if wanted.startswith("__"):  # what the import system asks of any package
+        if wanted.startswith("__"):  # names that the import system asks of any package
             raise AttributeError(wanted)
         vars(package).pop("__getattr__", None)
         loader.exec_module(package)
@@ -32,7 +32,7 @@ def _leave_out_the_rest() -> None:
 
 _leave_out_the_rest()
 
-# after the line above
+# must follow the line above
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION

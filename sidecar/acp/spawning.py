@@ -1,7 +1,7 @@
-"""Starts a program without holding up the event loop. Unix only.
+"""Starts a program without blocking the event loop. Unix only.
 
-A process that starts another waits until that one runs its program. `subprocess` and `os.posix_spawn` keep the interpreter's lock meanwhile, also in a
-thread: with 50 agents on two busy cores, nothing else was done for three seconds. C's own posix_spawn, called through ctypes, makes only its
+A process that starts another one waits until that one runs its program. `subprocess` and `os.posix_spawn` keep the interpreter's lock meanwhile,
+even in a thread: with 50 agents on two busy cores, nothing else ran for three seconds. C's own posix_spawn, called through ctypes, makes only its
 thread wait. Where it lacks what is needed (glibc before 2.29, macOS), `subprocess` is used.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 _SETSID = 0x80
 """POSIX_SPAWN_SETSID of glibc and musl."""
 _ROOM = 1024
-"""Bytes for posix_spawnattr_t and posix_spawn_file_actions_t each: three times the larger one, in glibc and musl on 64 bits."""
+"""The bytes for posix_spawnattr_t and posix_spawn_file_actions_t each: three times the larger one, in glibc and musl on 64 bits."""
 
 
 class Program(NamedTuple):
@@ -30,16 +30,16 @@ class Program(NamedTuple):
     env: Mapping[str, str]
     cwd: str
     streams: tuple[int, int, int]
-    """Descriptors that become its standard streams."""
+    """The descriptors that become its standard streams."""
     kept: Sequence[int]
-    """Descriptors that it has too, under the same numbers. It gets no others."""
+    """The descriptors that it inherits under the same numbers. It gets no others."""
 
 
 class Child:
-    """A process that was started here. Made on the event loop."""
+    """A process that was started here. Create it on the event loop."""
 
     def __init__(self, pid: int, wait: Callable[[], object]) -> None:
-        """`wait`: blocks until it has ended, and collects it."""
+        """`wait`: blocks until the process has ended, and collects it."""
         self.pid = pid
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._wait = wait
@@ -58,7 +58,7 @@ class Child:
 
     def _waits(self) -> None:
         self._collect()
-        with suppress(RuntimeError):  # the loop is closed: nobody wants to know
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self.ended.get_loop().call_soon_threadsafe(self._has_ended)
 
     def _collect(self) -> None:
@@ -71,10 +71,10 @@ class Child:
 
 
 async def started(program: Program) -> Child:
-    """In a session of its own. Raises OSError when it cannot be executed."""
+    """Start a program in a session of its own. Raises OSError if it cannot be executed."""
     work = asyncio.ensure_future(asyncio.to_thread(spawn, program))
     cancelled = False
-    while not work.done():  # also for a caller that is cancelled: its descriptors are in use until then
+    while not work.done():  # even if the caller is cancelled: its descriptors are in use until then
         try:
             await asyncio.wait({work})
         except asyncio.CancelledError:
@@ -86,9 +86,9 @@ async def started(program: Program) -> Child:
 
 
 def spawn(program: Program) -> tuple[int, Callable[[], object]]:
-    """Its pid, and what `Child` is to wait with. In any thread; blocks until it runs."""
+    """Start a program. Returns its pid, and the function with which `Child` waits. Callable from any thread; blocks until the program runs."""
     libc = _libc()
-    if libc is None or min(*program.streams, *program.kept) < 3:  # whose number another one of them is to get
+    if libc is None or min(*program.streams, *program.kept) < 3:  # a low number is needed for another one
         child = subprocess.Popen(
             program.argv,
             stdin=program.streams[0],
@@ -106,7 +106,7 @@ def spawn(program: Program) -> tuple[int, Callable[[], object]]:
 
 @cache
 def _libc() -> Any:
-    """The C library, if it can do all of it."""
+    """The C library, if it has all that is needed here. Otherwise None."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -130,7 +130,7 @@ def _posix_spawn(libc: Any, program: Program) -> int:
         libc.posix_spawnattr_setflags(attributes, ctypes.c_short(_SETSID))
         for fd in _inherited() - set(program.kept):
             _check(libc.posix_spawn_file_actions_addclose(actions, fd), program)
-        # a descriptor that is put where it is stays open in the program
+        # a descriptor that is duplicated onto itself stays open in the program
         for number, fd in (*enumerate(program.streams), *((fd, fd) for fd in program.kept)):
             _check(libc.posix_spawn_file_actions_adddup2(actions, fd, number), program)
         _check(libc.posix_spawn_file_actions_addchdir_np(actions, cwd), program)
@@ -145,17 +145,17 @@ def _posix_spawn(libc: Any, program: Program) -> int:
 
 
 def _inherited() -> set[int]:
-    """The descriptors that we have from who started us. Those of our own close by themselves when a program is run (PEP 446)."""
+    """The descriptors that we inherited from our parent. Our own ones close by themselves when a program is run (PEP 446)."""
     found: set[int] = set()
     for fd in map(int, os.listdir("/proc/self/fd")):
-        with suppress(OSError):  # that of the listing, or closed meanwhile
+        with suppress(OSError):  # the descriptor of the listing, or closed meanwhile
             if fd > 2 and os.get_inheritable(fd):
                 found.add(fd)
     return found
 
 
 def _array(texts: Sequence[bytes]) -> ctypes.Array[Any]:
-    """As execve(2) takes them. Raises ValueError for a text that cannot be one."""
+    """The texts in the form for execve(2). Raises ValueError for a text with a NUL byte."""
     if any(b"\0" in text for text in texts):
         raise ValueError("embedded null byte")
     return (ctypes.c_char_p * (len(texts) + 1))(*texts, None)

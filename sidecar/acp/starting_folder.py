@@ -1,4 +1,4 @@
-"""Where an agent's own program is started: to work, or in a terminal to log in."""
+"""Where an agent's own program is started: for its work, or in a terminal for a login."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sidecar.workspace.ports.ports import AgentFailed
 
 
 def starting_folder(argv: Sequence[str], cwd: str) -> str:
-    """`cwd`. But a package runner would take packages from there, so it gets an empty folder of ours: ACP sends the session's folder
-    anyway ("session/new"). Raises AgentFailed."""
+    """`cwd`, or an empty folder of ours for a package runner, which would otherwise take packages from `cwd`. ACP sends the
+    session's folder anyway ("session/new"). Raises AgentFailed."""
     if not runs_packages(argv):
         return cwd
     try:
