@@ -1,4 +1,5 @@
-"""Calls: tool calls (ACP v2, "Tool Calls"). Version 1 tells a call's beginning apart from its updates, and has no pieces of content."""
+"""Calls: tool calls (ACP v2, "Tool Calls"). Version 1 distinguishes a call's beginning from its updates, and has no pieces of
+content."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from sidecar.acp.v2.fields import id_of, joined, object_of, objects, text_of
 from sidecar.core.json_types import Json
 
 _MOST, _MOST_PIECES = 256, 16
-"""Calls that are remembered for each session, and those whose content is."""
+"""The most calls that are remembered for each session, and the most whose content is remembered."""
 _PIECES = 64
-"""Pieces of content that are kept for each call; of more, the last."""
+"""The most pieces of content that are kept for each call: the last ones."""
 _LARGEST = 64 * 1024
-"""Bytes of those pieces, as kept."""
+"""The most bytes of those pieces, as kept."""
 _KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 )
@@ -30,7 +31,7 @@ _OVER = frozenset({"completed", "failed"})
 
 
 def fields(call: Json) -> Json:
-    """A tool call's fields. Null clears a field; in version 1 an empty list does, and of others nothing can."""
+    """A tool call's fields. Null clears a field. In version 1, an empty list clears a list, and other fields cannot be cleared."""
     told: dict[str, object] = {
         name: value
         for name, value in call.items()
@@ -51,7 +52,7 @@ def fields(call: Json) -> Json:
 
 
 def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
-    """→ content of version 1, and where the files are that its diffs name."""
+    """Translate content. Returns the content of version 1, and the locations of the files that its diffs name."""
     told: list[Json] = []
     places: list[Json] = []
     patches = diffs.Told()
@@ -68,13 +69,13 @@ def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
 
 
 class Calls:
-    """Of one session."""
+    """The calls of one session."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, None] = OrderedDict()
-        """Calls that were told of."""
+        """The calls that were reported."""
         self._pieces: OrderedDict[str, list[Json]] = OrderedDict()
-        """The content that later pieces are added to."""
+        """The content to which later pieces are added."""
         self._cancel: set[str] = set()
 
     def update(self, update: Json) -> list[Json]:
@@ -98,7 +99,7 @@ class Calls:
         return [told]
 
     def chunk(self, update: Json) -> list[Json]:
-        """`tool_call_content_chunk`: one more piece of its content."""
+        """`tool_call_content_chunk`: one more piece of a call's content."""
         call, piece = id_of(update, "toolCallId"), update.get("content")
         if call is None or not isinstance(piece, dict):
             return []
@@ -108,14 +109,14 @@ class Calls:
         told: dict[str, object] = {
             "sessionUpdate": "tool_call_update",
             "toolCallId": call,
-            "content": list(kept) or more,  # one that is too large to be kept is shown once
+            "content": list(kept) or more,  # a piece that is too large to be kept is shown once
         }
         if places:
             told["locations"] = places
         return [*begun, told]
 
     def cancellable(self, terminal: str) -> str | None:
-        """The call that shows this terminal, if the agent ends it when it is asked to."""
+        """The call that shows this terminal, if the agent can cancel it. None otherwise."""
         shown: Json = {"type": "terminal", "terminalId": terminal}
         found = (
             call
@@ -132,13 +133,13 @@ class Calls:
         return kept
 
     def _forget(self, call: str) -> None:
-        """Its content, and that it can be cancelled."""
+        """Forget the call's content, and that it can be cancelled."""
         self._pieces.pop(call, None)
         self._cancel.discard(call)
 
 
 def _last(pieces: list[Json]) -> list[Json]:
-    """As many of the last pieces as are kept. Texts that follow each other become one."""
+    """As many of the last pieces as are kept. Consecutive texts become one."""
     kept: list[Json] = []
     size = 0
     for piece in reversed(pieces[-_PIECES:]):

@@ -1,5 +1,5 @@
-"""Children: sub-agents, which in version 2 have sessions of their own. Behind this, what they tell and ask is their parent's, within a tool
-call that stands for each of them (`habits.PARENT`)."""
+"""Children: sub-agents, which have sessions of their own in version 2. Inside, their updates and questions belong to their parent,
+within a tool call that stands for each of them (`habits.PARENT`)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _MOST = 256
 
 
 class Children:
-    """Of one agent."""
+    """The sub-agents of one agent."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, tuple[str, str]] = OrderedDict()
-        """Outermost session and tool call, by the child's session."""
+        """The outermost session and the tool call, by the child's session."""
         self._work: set[str] = set()
-        """Those that told that they are at work, and have not ended."""
+        """The children that reported that they work, and have not ended."""
 
     def of(self, session_id: str) -> tuple[str, str]:
-        """→ the session that is open with us, and the tool call within it; "" where it is that session itself."""
+        """The session that is open with us, and the tool call within it; "" for that session itself."""
         return self._calls.get(session_id, (session_id, ""))
 
     def told(self, session_id: str, update: Json) -> tuple[str, list[Json]]:
-        """`subagent_update` of a session. → the outermost session, and what is told of the call that stands for the child."""
+        """A `subagent_update` in a session. Returns the outermost session, and the updates of the call that stands for the child."""
         parent, within = self.of(session_id)
         child = id_of(update, "sessionId")
         if child is None or child in (session_id, parent):
@@ -40,7 +40,7 @@ class Children:
                 forgotten, _ = self._calls.popitem(last=False)
                 self._work.discard(forgotten)
         elif self._calls[child][0] != parent:
-            return parent, []  # of another session
+            return parent, []  # it belongs to another session
         told: dict[str, object] = {
             "sessionUpdate": "tool_call_update" if known else "tool_call",
             "toolCallId": call,
@@ -56,11 +56,11 @@ class Children:
         return parent, self.within(told, within)
 
     def at_work(self, session_id: str) -> list[str]:
-        """The sub-agents of an outermost session that go on."""
+        """The sub-agents of an outermost session that still work."""
         return [child for child in self._work if self._calls[child][0] == session_id]
 
     def within(self, update: Json, call: str) -> list[Json]:
-        """The update as one of what is done in this tool call: options, say, are its session's and not its parent's."""
+        """The update as one within this tool call. Updates of a session, such as its options, are dropped: they are not the parent's."""
         kind = text_of(update, "sessionUpdate")
         if not call or kind in (owned_output.OUTPUT, owned_output.ENDED):
             return [update]

@@ -1,7 +1,7 @@
-"""Diffs: changes of files (ACP v2, "Tool Calls", diff) as version 1 has them: a path with its old and its new text.
+"""Diffs: changes of files (ACP v2, "Tool Calls", diff) in the form of version 1: a path with its old and its new text.
 
-A patch says only the lines about each change, so the texts are these, one diff for each place, as several agents send them in version 1.
-Of what has no patch only the paths are known.
+A patch contains only the lines around each change, so these are the texts: one diff for each place, as several agents send them in
+version 1. Without a patch, only the paths are known.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from sidecar.acp.v2.fields import object_of, objects, text_of
 from sidecar.core.json_types import Json
 
 LONGEST_PATCH = 64 * 1024
-"""Code points, of all patches of one message. More take too much of the loop's time and are too long to look at."""
+"""The most code points of all patches of one message. More take too much of the loop's time and are too long to read."""
 MOST_LINES = 4000
-"""Likewise: each costs as much as a few dozen characters."""
+"""The most lines of them: each line costs as much as a few dozen characters."""
 _MOST = 1000
-"""Of the places in a patch, and of the files that one diff names."""
+"""The most places in a patch, and the most files that one diff names."""
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
 _PLACE = re.compile(r"^@@ [^\n]*\n", re.MULTILINE)
 _NEW, _OLD = re.compile(r"^\+\+\+ (.+)$", re.MULTILINE), re.compile(r"^--- (.+)$", re.MULTILINE)
 
 
 def paths(diff: Json) -> list[str]:
-    """All files that it names, also those that are not there after it."""
+    """All files that a diff names, including those that no longer exist after it."""
     found: dict[str, None] = {}
     for change in objects(diff.get("changes"))[:_MOST]:
         for name in ("oldPath", "path"):
@@ -35,19 +35,19 @@ def paths(diff: Json) -> list[str]:
 
 
 def patch_of(diff: Json) -> str:
-    """Its patch; "" without one that we can read."""
+    """A diff's patch. "" if there is none that we can read."""
     patch = object_of(diff.get("patch"))
     return (text_of(patch, "text") or "") if patch.get("format") == "git_patch" else ""
 
 
 class Told:
-    """The diffs of one message as those of version 1, as long as its patches are within bounds."""
+    """The diffs of one message in the form of version 1, as long as its patches are within bounds."""
 
     def __init__(self) -> None:
         self._code_points, self._lines = LONGEST_PATCH, MOST_LINES
 
     def of(self, diff: Json) -> list[Json]:
-        """None where nothing is known but paths."""
+        """The translated diffs. Empty if only paths are known."""
         if self._code_points < 0 or self._lines < 0:
             return []
         text = patch_of(diff)
@@ -82,7 +82,7 @@ def _told(diff: Json, text: str) -> list[Json]:
 
 
 def _as_said(paths: list[str]) -> dict[str, str]:
-    """The paths by what patches call them. Git writes them without their first slash, behind a/ and b/, or as they are."""
+    """The paths, by the names that patches use. Git writes a path without its first slash, after a/ or b/, or as it is."""
     found: dict[str, str] = {}
     for path in paths:
         for name in (path, "a/" + path.lstrip("/"), "b/" + path.lstrip("/")):
@@ -91,13 +91,13 @@ def _as_said(paths: list[str]) -> dict[str, str]:
 
 
 def _path_of(section: str, known: dict[str, str]) -> str | None:
-    """Of which named file a section speaks."""
+    """The named file to which a section belongs."""
     names = chain(_NEW.finditer(section, 0, _HEAD), _OLD.finditer(section, 0, _HEAD))
     return next((path for name in names if (path := known.get(name[1].strip().strip('"')))), None)
 
 
 _HEAD = 64 * 1024
-"""Code points in which a section names its file."""
+"""The code points in which a section names its file."""
 
 
 def _places(section: str) -> Iterator[tuple[str, str]]:
@@ -109,11 +109,11 @@ def _places(section: str) -> Iterator[tuple[str, str]]:
         last: tuple[list[str], ...] = ()
         for line in _LINES.findall(body):
             kind = line[0]
-            if kind == "\\":  # "No newline at end of file": of the line before
+            if kind == "\\":  # "No newline at end of file": belongs to the line before
                 for side in last:
                     side[-1] = side[-1].removesuffix("\n")
                 continue
-            # an empty line is an empty line of both, whose blank somebody has trimmed
+            # an empty line is an empty line on both sides, whose blank was trimmed
             last = removed if kind == "-" else put_in if kind == "+" else both if kind in " \n" else ()
             said = line if kind == "\n" else line[1:]
             for side in last:

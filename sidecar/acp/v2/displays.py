@@ -1,7 +1,7 @@
 """Displays: output of commands that the agent runs itself (ACP v2, "Agent-owned terminal display").
 
-Behind this it is a session update of our own, `terminal_output` or `terminal_ended`, and shown as that of a terminal of ours. Its id gets a
-prefix there, so that it is never taken for one.
+Inside, this is a session update of our own, `terminal_output` or `terminal_ended`, and is shown like the output of a terminal of ours.
+The id gets a prefix, so that it is never taken for one of ours.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sidecar.acp.v2.fields import id_of, object_of, text_of
 from sidecar.core.json_types import Json
 
 _LONGEST = 1024 * 1024
-"""Code points of base64 that are decoded of one message; of more, the last."""
+"""The most code points of base64 that are decoded in one message: the last ones."""
 _MOST = 256
-"""Terminals that are remembered for each session."""
+"""The most terminals that are remembered for each session."""
 
 
 @dataclass(slots=True)
@@ -27,11 +27,11 @@ class _Display:
     decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
     )
-    """A character may come in two pieces."""
+    """A character may be split between two pieces."""
     shown: int = 0
-    """Bytes that were told."""
+    """The bytes that were reported."""
     cancel: bool = False
-    """The agent ends the command when it is asked to."""
+    """Whether the agent can cancel the command."""
     ended: bool = False
 
 
@@ -42,13 +42,13 @@ def reference(item: Json) -> Json:
 
 
 class Displays:
-    """Of one session."""
+    """The displays of one session."""
 
     def __init__(self) -> None:
         self._displays: OrderedDict[str, _Display] = OrderedDict()
 
     def update(self, update: Json) -> list[Json]:
-        """`terminal_update`: what is told of a terminal, and all of its output."""
+        """`terminal_update`: the state of a terminal, and all of its output."""
         terminal = id_of(update, "terminalId")
         if terminal is None:
             return []
@@ -85,7 +85,8 @@ class Displays:
         return terminal in self._displays and self._displays[terminal].cancel
 
     def _all(self, terminal: str, display: _Display, data: str) -> list[Json]:
-        """The output is this. What was told of it before is at its beginning, unless the agent has corrected it: then it is told anew."""
+        """All output so far. Reports what follows the part that was reported before. If the output has become shorter, the agent has
+        corrected it, and all of it is reported again."""
         found = _decoded(data)
         more = found[display.shown :] if len(found) >= display.shown else found
         display.shown = len(found)
@@ -105,7 +106,7 @@ def _output(terminal: str, text: str) -> list[Json]:
 
 
 def _decoded(data: str) -> bytes:
-    """What is no base64 is nothing."""
+    """The bytes of base64. Empty if the text is not base64."""
     try:
         return base64.b64decode(data[-_LONGEST:] if len(data) > _LONGEST else data)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Fields of JSON objects that came from outside, of whatever shape they are."""
+"""Fields of JSON objects that came from outside and may have any shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def object_of(value: object) -> Json:
 
 
 def objects(value: object) -> list[Json]:
-    """Those in a list; what is none is left out."""
+    """The objects in a list. Anything else is left out."""
     if not isinstance(value, list):
         return []
     return [cast("Json", one) for one in cast("list[object]", value) if isinstance(one, dict)]
@@ -25,22 +25,22 @@ def text_of(fields: Json, name: str) -> str | None:
 
 
 _LONGEST_ID = 4096
-"""Code points: ids are kept."""
+"""In code points. The limit exists because ids are kept."""
 
 
 def id_of(fields: Json, name: str) -> str | None:
-    """An id that can be kept; None where there is none."""
+    """An id that can be kept. None if there is none."""
     value = text_of(fields, name)
     return value if value is not None and len(value) <= _LONGEST_ID else None
 
 
 def renamed(fields: Json, old: str, new: str) -> Json:
-    """A copy in which a field has another name, and its place."""
+    """A copy in which one field has another name, in the same place."""
     return {new if name == old else name: value for name, value in fields.items()}
 
 
 def joined(blocks: Iterable[Json]) -> list[Json]:
-    """Content blocks, those that are nothing but text and follow each other as one."""
+    """Content blocks, with consecutive ones that contain nothing but text joined."""
     found: list[Json] = []
     texts: list[str] = []
     for block in blocks:

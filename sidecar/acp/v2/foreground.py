@@ -1,10 +1,10 @@
 """Foreground: when the turn of a prompt has ended (ACP v2, "Prompt Lifecycle").
 
-An agent answers a prompt when it accepts it, and tells later, by the session's state, that it works and that it is idle. It may have been at
-work when the prompt came, by itself or for a prompt of another client; that work's end is not the turn's.
+An agent answers a prompt when it accepts it. Later, it reports by the session's state that it works and that it is idle. When the prompt came, it may
+already have been working, by itself or for a prompt of another client; the end of that work is not the turn's end.
 
-Sub-agents may go on when the agent is idle. What they do belongs to the turn, so it ends with the last of them, as it does in version 1. Commands may go on
-for ever (a server that somebody wanted), and are not waited for.
+Sub-agents may continue when the agent is idle. Their work belongs to the turn, so the turn ends with the last of them, as in version 1. Commands may run
+for ever (a server that somebody wanted), so the turn does not wait for them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORKS = frozenset({"running", "requires_action"})
 
 
 class Foreground:
-    """Of one session."""
+    """The state of one session."""
 
     def __init__(self) -> None:
         self._works = False
@@ -26,16 +26,16 @@ class Foreground:
         """The id of our request, until its turn has ended."""
         self._accepted = False
         self._other_work = False
-        """The agent was at work when it got the prompt, and that goes on."""
+        """The agent was working when it got the prompt, and that work continues."""
         self._begun = False
-        """It has worked for the prompt."""
+        """The agent has worked for the prompt."""
         self._end: Json | None = None
         self._others = False
-        """Sub-agents go on."""
+        """Sub-agents still work."""
 
     @property
     def prompted(self) -> bool:
-        """The agent has a prompt of ours whose turn goes on."""
+        """Whether the agent has a prompt of ours whose turn has not ended."""
         return self._prompt is not None
 
     def prompt(self, request_id: int) -> None:
@@ -44,7 +44,8 @@ class Foreground:
         self._other_work = self._works
 
     def accepted(self, answer: Message) -> Message | None:
-        """It has answered the prompt. → the answer of version 1: at once where the prompt has failed, else at the turn's end."""
+        """The agent has answered the prompt. Returns the answer of version 1: at once if the prompt failed or its turn has ended, otherwise None, and
+        the answer comes later."""
         if "error" in answer:
             self._prompt = None
             return answer
@@ -52,7 +53,8 @@ class Foreground:
         return self._answered()
 
     def state(self, update: Json, *, others: bool) -> Message | None:
-        """It tells the session's state. → the answer to the prompt, if that ends its turn. `others`: sub-agents go on, as far as they told."""
+        """The agent reports the session's state. Returns the answer to the prompt if that ends its turn. `others`: sub-agents still work, as far as they
+        reported."""
         state = text_of(update, "state")
         if "background" in update:
             others = any(one.get("type") == "subagent" for one in objects(update["background"]))
@@ -62,7 +64,7 @@ class Foreground:
             self._begun = self._begun or not self._other_work or self._accepted
             return None
         if state != "idle":
-            return None  # one of a later version
+            return None  # a state of a later version
         self._works = False
         if self._prompt is None:
             return None
@@ -73,12 +75,12 @@ class Foreground:
         return self._answered()
 
     def alone(self) -> Message | None:
-        """All sub-agents have ended. → the answer to the prompt, if that ends its turn."""
+        """All sub-agents have ended. Returns the answer to the prompt if that ends its turn."""
         self._others = False
         return self._answered()
 
     def gone(self) -> Message | None:
-        """The session is closed. → the answer to a prompt that still goes on."""
+        """The session is closed. Returns the answer to a prompt whose turn has not ended."""
         if self._prompt is None:
             return None
         self._accepted, self._end, self._others = True, {"stopReason": "cancelled"}, False

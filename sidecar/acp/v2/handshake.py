@@ -22,7 +22,7 @@ def request(params: Json) -> Json:
 
 
 def answer(result: Json) -> Json:
-    """The agent's. Of one that speaks another version it is left as it is."""
+    """The agent's announcement. If it speaks another version, it is returned unchanged."""
     if result.get("protocolVersion") != VERSION:
         return result
     session = at(result, "capabilities", "session")
@@ -49,12 +49,12 @@ def answer(result: Json) -> Json:
 
 
 def takes_programs(result: Json) -> bool:
-    """Whether its sessions can be given MCP servers that it starts."""
+    """Whether the agent's sessions accept MCP servers that the agent starts."""
     return _offers(at(result, "capabilities", "session"), "mcp", "stdio")
 
 
 def _offers(session: object, *names: str) -> bool:
-    """An object means yes; absence and null mean no."""
+    """Whether a capability is offered: an object means yes, absence and null mean no."""
     return isinstance(at(session, *names), dict)
 
 

@@ -1,6 +1,8 @@
-"""Messages: what is said (ACP v2, "Prompt Lifecycle"). There, a message can also be told as a whole, in place of what was told of it.
+"""Messages: the text of a conversation (ACP v2, "Prompt Lifecycle"). In version 2, an agent can also send a message as a whole, which
+replaces what it sent of the message before.
 
-In version 1, messages only grow. So of a whole message only what is new is told; one that was changed is told once more, as another message.
+In version 1, messages only grow. So only the new part of a whole message is passed on. If an agent changed a message, it is passed on again,
+as another message.
 """
 
 from __future__ import annotations
@@ -18,25 +20,26 @@ WHOLE = {
     "agent_thought": "agent_thought_chunk",
 }
 _MOST = 256
-"""Messages that are remembered for each session."""
+"""The most messages that are remembered for each session."""
 _COMPARED = 1024 * 1024
-"""Code points up to which texts are compared: of a longer message only the length counts, as to compare it takes too much of the loop's time."""
+"""The code points up to which texts are compared. For a longer message only the length counts, because a comparison would take too much of
+the loop's time."""
 
 
 @dataclass(slots=True)
 class _Told:
-    """What was told of a message."""
+    """What was passed on of a message."""
 
     text: hashlib.blake2b
     length: int = 0
-    """Code points."""
+    """In code points."""
     others: int = 0
-    """Blocks that are no text."""
+    """The number of blocks that are not text."""
     corrected: int = 0
 
 
 class Messages:
-    """Of one session."""
+    """The messages of one session."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[str, _Told] = OrderedDict()
@@ -48,7 +51,7 @@ class Messages:
         return [update]
 
     def whole(self, update: Json) -> list[Json]:
-        """`user_message` and its kin. Without content, or with none, there is nothing that could be told."""
+        """`user_message` and similar updates. Without content, there is nothing to pass on."""
         message, blocks = id_of(update, "messageId"), joined(objects(update.get("content")))
         if message is None or not blocks:
             return []
@@ -84,7 +87,7 @@ class Messages:
 
 
 def _begins_with(blocks: list[Json], told: _Told) -> bool:
-    """Whether what was told is where their text begins."""
+    """Whether the text of these blocks begins with what was passed on."""
     texts = [text_of(block, "text") or "" for block in blocks]
     if sum(map(len, texts)) < told.length:
         return False
@@ -94,7 +97,7 @@ def _begins_with(blocks: list[Json], told: _Told) -> bool:
 
 
 def _beyond(blocks: list[Json], length: int, others: int) -> list[Json]:
-    """What is in these blocks beyond so many code points of text, and beyond so many others."""
+    """The part of these blocks after the first `length` code points of text and the first `others` blocks that are not text."""
     found: list[Json] = []
     for block in blocks:
         text = text_of(block, "text")

@@ -1,6 +1,6 @@
-"""Questions to the user (ACP v2, "Tool Calls", requesting permission), as questions of version 1 about a tool call.
+"""Questions to the user (ACP v2, "Tool Calls", requesting permission), as version 1 asks them about a tool call.
 
-What a question is about may be a tool call, a command, something of a later version, or nothing.
+A question may be about a tool call, a command, something of a later version, or nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _serial = itertools.count(1)
 
 
 def request(params: Json) -> Json:
-    """The params of the question. Its title counts more than the call's: it says what is asked for."""
+    """The params of the question. Its title takes precedence over the call's: it says what is asked for."""
     subject = object_of(params.get("subject"))
     match subject.get("type"):
         case "tool_call":

@@ -16,7 +16,8 @@ from sidecar.acp.v2.updates import Updates
 from sidecar.core.json_types import Json
 
 _MOST = 16
-"""Sessions that are remembered which we have not opened: sub-agents', and those of which an agent tells before it answers."""
+"""The most remembered sessions that we have not opened: those of sub-agents, and those that an agent reports before it
+answers."""
 _NAMES = {"authenticate": "auth/login", "logout": "auth/logout", "session/load": "session/resume"}
 _OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _UPDATE, _ASK, _ELICIT = "session/update", "session/request_permission", "elicitation/create"
@@ -34,15 +35,15 @@ class Second(Dialect):
 
     def __init__(self) -> None:
         self._programs = False
-        """The agent starts MCP servers for its sessions."""
+        """Whether the agent starts MCP servers for its sessions."""
         self._asked: dict[int, tuple[str, str]] = {}
-        """Our requests that are not answered: method of version 1 and session, by id."""
+        """Our unanswered requests: the method of version 1 and the session, by id."""
         self._sessions: dict[str, _Session] = {}
-        """Those that we have opened."""
+        """The sessions that we have opened."""
         self._others: OrderedDict[str, _Session] = OrderedDict()
         self._children = Children()
 
-    # ours to it
+    # ours to the agent's
 
     def told(self, message: Message) -> Sequence[Message]:
         method = message.get("method")
@@ -86,7 +87,7 @@ class Second(Dialect):
         call = updates.calls.cancellable(OWNED + terminal)
         return None if call is None else ("tool_call/cancel", {"sessionId": session_id, "toolCallId": call})
 
-    # its to ours
+    # the agent's to ours
 
     def heard(self, message: Message) -> Sequence[Message]:
         translated: Callable[[Message, Json], Sequence[Message]]
@@ -138,7 +139,7 @@ class Second(Dialect):
         commands = sessions.commands(fields.get("availableCommands"))
         if not commands:
             return (answer,)
-        # Version 1 tells them afterwards, but what comes in front of the answer is handed over with it
+        # Version 1 reports them afterwards, but updates before the answer are handed over together with it
         update: Json = {"sessionUpdate": "available_commands_update", "availableCommands": commands}
         return _update(session_id, update), answer
 
@@ -183,7 +184,7 @@ class Second(Dialect):
         return known
 
     def _ours(self, session_id: str) -> None:
-        """We have opened it, or ask for one that the agent has."""
+        """Remember a session that we have opened, or for which we ask the agent."""
         self._sessions[session_id] = self._of(session_id)
         self._others.pop(session_id, None)
 

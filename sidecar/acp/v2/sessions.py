@@ -1,6 +1,7 @@
-"""Sessions: what one is opened with, and what can be chosen in it (ACP v2, "Session Setup", "Session Config Options").
+"""Sessions: what a session is opened with, and its options (ACP v2, "Session Setup", "Session Config Options").
 
-Version 2 has no modes: a mode is the option of that category. Behind this it is both, as with many agents of version 1.
+Version 2 has no modes: a mode is the option of category `mode`. Inside, it is both a mode and an option, as with many agents
+of version 1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from sidecar.core.json_types import Json
 
 
 def place(params: Json, *, programs: bool) -> Json:
-    """The params of a request that opens a session. `programs`: whether the agent starts MCP servers; else those are left out."""
+    """The params of a request that opens a session. `programs`: whether the agent starts MCP servers; if not, those are left
+    out."""
     if "mcpServers" not in params:
         return params
     servers = [{"type": "stdio", **server} for server in objects(params["mcpServers"])]
@@ -23,7 +25,7 @@ def chosen(params: Json) -> Json:
 
 
 def answer(result: Json) -> Json:
-    """The answer to a request that opens a session or sets an option: with the modes, if one of its options is that."""
+    """The answer to a request that opens a session or sets an option. It includes `modes` if one of the options is the mode."""
     if not isinstance(result.get("configOptions"), list):
         return {name: value for name, value in result.items() if name != "configOptions"}
     told = options(result["configOptions"])
@@ -42,13 +44,13 @@ def _option(option: Json) -> Json:
 
 
 def mode_option(told: list[Json]) -> Json | None:
-    """The option, as translated, that is the session's mode."""
+    """The option, as translated, that is the session's mode. None without one."""
     found = (one for one in told if one.get("category") == "mode" and one.get("type") == "select")
     return next(found, None)
 
 
 def modes(told: list[Json]) -> Json:
-    """`modes` as in version 1; nothing without any."""
+    """`modes` as in version 1. Empty if there is no mode."""
     option = mode_option(told)
     if option is None or not isinstance(option.get("currentValue"), str):
         return {}
@@ -69,7 +71,7 @@ _MODE = {"id": "value", "name": "name", "description": "description"}
 
 
 def commands(value: object) -> list[Json]:
-    """Slash commands. What they take is a text, or something of a later version, of which nothing is said."""
+    """Slash commands. Their input is a text, or something of a later version, which is left out."""
     found: list[Json] = []
     for one in objects(value):
         command = {name: field for name, field in one.items() if name not in ("type", "input")}

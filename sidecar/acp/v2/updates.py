@@ -1,4 +1,4 @@
-"""Updates: what an agent tells of one session (ACP v2, `session/update`), as updates of version 1."""
+"""Updates: what an agent reports about one session (ACP v2, `session/update`), as updates of version 1."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from sidecar.acp.v2.messages import WHOLE, Messages
 from sidecar.core.json_types import Json
 
 _MOST_PLANS, _MOST_ENTRIES, _LARGEST_PLAN = 16, 100, 64 * 1024
-"""Plans that are remembered for each session, to be told together; the entries of one, and its bytes as kept. A larger one is told alone."""
+"""The most plans that are remembered for each session, to be reported together; the most entries of one plan, and its most bytes as kept.
+A larger plan is reported alone."""
 
 
 class Updates:
-    """Of one session."""
+    """The updates of one session."""
 
     def __init__(self) -> None:
         self.calls = Calls()
         self.displays = Displays()
         self.mode_option = ""
-        """The id of the option that is the session's mode; "" without one."""
+        """The id of the option that is the session's mode. "" without one."""
         self._messages = Messages()
         self._plans: OrderedDict[str, list[Json]] = OrderedDict()
 
     def told(self, update: Json, *, ours: bool) -> list[Json]:
-        """`ours`: what the user says now is said to this agent by us, and is shown already."""
+        """Translate an update. `ours`: a prompt of ours is under way, so messages of the user came from us and are shown already."""
         kind = update.get("sessionUpdate")
         match kind:
             case "user_message" | "user_message_chunk" if ours:
@@ -55,14 +56,14 @@ class Updates:
             case "config_option_update":
                 return self.options(sessions.options(update.get("configOptions")))
             case "terminal_output" | "terminal_ended" | "tool_call" | "plan" | "current_mode_update":
-                return []  # those of version 1, and ours
+                return []  # updates of version 1, and our own
             case "session_message" | "session_message_chunk":
-                return []  # between sessions: what a sub-agent is told, and answers
+                return []  # between sessions: messages to and from a sub-agent
             case _:
                 return [update]
 
     def options(self, told: list[Json]) -> list[Json]:
-        """The session's options, as translated: told with the mode that one of them is."""
+        """The updates for the session's options, as translated: the options, and the mode if one of them is the mode."""
         modes = object_of(self.opened(told).get("modes"))
         found: list[Json] = [{"sessionUpdate": "config_option_update", "configOptions": told}]
         if modes:
@@ -70,7 +71,7 @@ class Updates:
         return found
 
     def opened(self, told: list[Json]) -> Json:
-        """Notes which of the options is the mode. → `modes`."""
+        """Remember which of the options is the mode. Returns `modes`."""
         option = sessions.mode_option(told)
         self.mode_option = "" if option is None else id_of(option, "id") or ""
         return sessions.modes(told)
@@ -98,5 +99,5 @@ class Updates:
                 return []
 
     def _entries(self) -> Json:
-        """Version 1 has one plan: that of all."""
+        """One plan with the entries of all plans: version 1 has only one."""
         return {"sessionUpdate": "plan", "entries": [one for plan in self._plans.values() for one in plan]}
