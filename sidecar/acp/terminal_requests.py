@@ -1,4 +1,5 @@
-"""The five terminal requests (ACP, "Terminals") of one session: answers and errors; terminals.py has the processes.
+"""The five terminal requests (ACP, "Terminals") of one session: answers and errors. terminals.py has the
+processes.
 
 A command runs only during its session's turn: afterwards nobody would see it, and nothing could stop it.
 """
@@ -33,9 +34,9 @@ _TOO_MANY = Failure(
     {"errorKind": str(Kind.DENIED_BY_POLICY)},
 )
 WAITS_AT_MOST = 8
-"""Requests that wait for the end of one terminal."""
+"""The most requests that wait for the end of one terminal."""
 _MUCH = 64 * 1024
-"""From this many bytes of output on, only a few answers are built at once."""
+"""The bytes of output above which only a few answers are built at once."""
 _WAITED_FOR = Failure(
     errors.REFUSED,
     "so many requests wait for the end of this terminal already; its end answers them",
@@ -52,7 +53,8 @@ class Runs(Protocol):
         ...
 
     def run(self, line: CommandLine, folder: str, env: Mapping[str, str]) -> Run | Refusal:
-        """What is run on this machine. `folder`: the one it was allowed in (canonical); `env`: the agent's."""
+        """The command to run on this machine. `folder`: the folder in which it was allowed (canonical); `env`: the
+        agent's."""
         ...
 
 
@@ -65,7 +67,7 @@ class RunsHere:
 
 
 class SessionTerminals:
-    """`session_id` is the sidecar's own; `env` what the agent itself was started with."""
+    """`session_id` is the sidecar's own; `env` is the environment with which the agent itself was started."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class SessionTerminals:
         self._runs = runs
         self._terminals = Terminals()
         self._waits: dict[str, int] = {}
-        """Requests that wait for the end of a terminal, by its id."""
+        """The number of requests that wait for the end of a terminal, by its id."""
         self._turn = 0
         self._open = False
 
@@ -89,12 +91,12 @@ class SessionTerminals:
         self._open = True
 
     def end_turn(self) -> None:
-        """Ends running commands in the background, and starts no new ones until the next turn."""
+        """End the running commands in the background, and start no new ones until the next turn."""
         self._open = False
         self._terminals.kill_all()
 
     async def quiet(self) -> None:
-        """Waits for the commands that `end_turn` ends, within a limit."""
+        """Wait, within a limit, for the commands that `end_turn` ends."""
         await self._terminals.quiet()
 
     async def close(self) -> None:
@@ -102,7 +104,7 @@ class SessionTerminals:
         await self._terminals.close()
 
     async def create(self, line: CommandLine, earlier: Iterable[asyncio.Future[Any]]) -> Json | Failure:
-        """`earlier`: writes that arrived before; the command is to see what they wrote."""
+        """Start a command. `earlier`: the writes that arrived before it; the command must see them."""
         turn = self._turn
         if not self._open:
             return NO_TURN
@@ -140,12 +142,12 @@ class SessionTerminals:
             terminal.stopped_by_the_user()
 
     def has_much(self, terminal_id: object) -> bool:
-        """Whether the answer with this terminal's output is a large one."""
+        """Whether the answer with this terminal's output is large."""
         terminal = self._terminals.get(terminal_id)
         return terminal is not None and terminal.output.size > _MUCH
 
     def answer(self, method: str, params: Mapping[str, object]) -> Json | Failure | Awaitable[Json]:
-        """Answers the other four requests; for WAIT, returns an awaitable."""
+        """Answer the other four requests. For WAIT, returns an awaitable."""
         terminal = self._terminals.get(params.get("terminalId"))
         if terminal is None:
             return errors.invalid("there is no such terminal", Kind.NOT_FOUND)

@@ -1,9 +1,9 @@
-"""Terminals: commands that an agent has us run for it (ACP, "Terminals").
+"""Terminals: commands that we run for an agent (ACP, "Terminals").
 
-Each runs below a reaper of its own (process.py), without input, its errors and its output in one pipe; nothing of it outlives the
-turn in which it was started, its session, the agent or the sidecar. Whether it may run is the workspace's to say, before.
+Each runs below a reaper of its own (process.py), without input, with its stdout and stderr in one pipe. Nothing of it outlives
+the turn in which it was started, its session, the agent or the sidecar. The workspace decides beforehand whether it may run.
 
-A terminal that has ended is kept for the agent's later questions, until the agent releases it or has made many more.
+A terminal that has ended is kept for the agent's later questions, until the agent releases it or has created many more.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ RUNNING_AT_MOST = 32
 KEPT_AT_MOST = 64
 _CHUNK = 64 * 1024
 _BREATH = 0.005
-"""Seconds after a full chunk in which others run: a command that floods us is slowed down to 12 MB a second."""
+"""The seconds after a full chunk in which other tasks run. This slows a command that floods us down to 12 MB a second."""
 _LAST_WORDS = 1.0
-"""Seconds that the output may stay open after the command ended: what it left behind is being ended then."""
+"""How many seconds the output may stay open after the command ended. Meanwhile, what the command left behind is being ended."""
 _STOPPED = b"\n[The user stopped this command.]\n"
-"""The protocol has no other word for it, and an agent that does not know starts the command again."""
+"""The protocol has no other way to say this, and an agent that does not know it starts the command again."""
 LADDER = Ladder(0.0, 0.5, 1.5)
 """A command has no input to close."""
 
 
 class Terminal:
-    """One command. Made by `Terminals.start`."""
+    """One command. Created by `Terminals.start`."""
 
     def __init__(
         self,
@@ -53,27 +53,27 @@ class Terminal:
         self.process = running
         self.output = Output(limit)
         self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
-        """How it ended, once all it said is in `output`."""
+        """How the command ended. Set once all of its output is in `output`."""
         self._stopped = False
-        """By the user."""
+        """Whether the user stopped it."""
         self._on_output = on_output
         self._on_end = on_end
         self._reading = asyncio.ensure_future(self._read())
         self._following = asyncio.ensure_future(self._follow())
 
     def kill(self) -> None:
-        """Ends it in the background; `ended` tells when."""
+        """End the command in the background; `ended` says when it has ended."""
         if not self.ended.done():
             self.process.hurry("t")
             asyncio.get_running_loop().call_later(LADDER.terminate, self._force)
 
     def stopped_by_the_user(self) -> None:
-        """As `kill`; who reads the output or is shown the end learns whose doing it was."""
+        """Like `kill`. The output and the reported end say that the user did it."""
         self._stopped = self._stopped or not self.ended.done()
         self.kill()
 
     async def stop(self) -> None:
-        """Ends it within the ladder's bound."""
+        """End the command within the ladder's bound."""
         if not self.ended.done():
             await self.process.stop(LADDER)
         await self._following
@@ -110,13 +110,13 @@ class Terminals:
     def __init__(self) -> None:
         self._terminals: dict[str, Terminal] = {}
         self._under_way: set[asyncio.Future[Any]] = set()
-        """What is being started or ended."""
+        """The terminals that are being started or ended."""
         self._times_killed = 0
         self._starting = 0
 
     @property
     def full(self) -> bool:
-        """So many are running that no more are started."""
+        """Whether so many commands are running that no more are started."""
         running = sum(not one.ended.done() for one in self._terminals.values())
         return running + self._starting >= RUNNING_AT_MOST
 
@@ -130,8 +130,9 @@ class Terminals:
         on_output: Callable[[str, str], None],
         on_end: Callable[[str, CommandEnd], None],
     ) -> Terminal:
-        """Runs the command; each function is given the terminal's id first, and the last is called even when it
-        cannot be started. Raises OSError, TimeoutError. Goes on when nobody waits for it: half started, it could never be ended."""
+        """Run the command. Each function gets the terminal's id first, and the last is called even if the command cannot be
+        started. Raises OSError, TimeoutError. The start continues even if nobody waits for it: a half-started command could
+        never be ended."""
         task = asyncio.ensure_future(self._start(run, on_start, on_output, on_end))
         self._keep(task)
         return await asyncio.shield(task)
@@ -172,24 +173,24 @@ class Terminals:
         return terminal
 
     def release(self, terminal_id: str) -> None:
-        """Ends it if need be, and forgets it."""
+        """End the command if it still runs, and forget it."""
         terminal = self._terminals.pop(terminal_id, None)
         if terminal is not None:
             self._end(terminal)
 
     def kill_all(self) -> None:
-        """Ends all that run or are being started, in the background; they can still be asked about."""
+        """End all commands that run or are being started, in the background. The agent can still ask about them."""
         self._times_killed += 1
         for terminal in self._terminals.values():
             self._end(terminal)
 
     async def quiet(self) -> None:
-        """Waits until what is being ended has ended; the ladder bounds it."""
+        """Wait until the commands that are being ended have ended. The ladder bounds this."""
         while self._under_way:
             await asyncio.wait(self._under_way)
 
     async def close(self) -> None:
-        """Ends and forgets all, within the ladder's bound."""
+        """End and forget all commands, within the ladder's bound."""
         self.kill_all()
         await self.quiet()
         self._terminals.clear()

@@ -1,13 +1,13 @@
 """LineTransport: newline-delimited JSON between an agent and the SDK's `Connection`, hardened.
 
-The SDK's own transport dies of a line `42`, hangs requests for ever on an `error` that is a string, buffers without limit
-and hands out messages as fast as they come. Here everything is checked before the SDK sees it, so that an agent's worst
-line costs that line; only a line beyond the limit, and an agent that does not read, end the connection, with a reason.
+The SDK's own transport dies of a line `42`, hangs requests for ever on an `error` that is a string, buffers without limit, and hands out messages as
+fast as they come. Here everything is checked before the SDK sees it, so that an agent's worst line costs only that line. Only a line beyond the
+limit, or an agent that does not read, ends the connection, with a reason.
 
-Order: `admit` is called synchronously for every request and notification in the order of arrival, before a task exists
-for any of them. What it decides (a place in a document's queue, say) travels on `Params`, the dict that reaches the handler.
+Order: `admit` is called synchronously for every request and notification in the order of arrival, before a task exists for any of them. Its decision
+(a place in a document's queue, for example) travels on `Params`, the dict that reaches the handler.
 
-Not here: processes (process.py), and what messages mean (client.py).
+Not here: processes (process.py), and the meaning of messages (client.py).
 """
 
 from __future__ import annotations
@@ -35,59 +35,59 @@ RequestId: TypeAlias = int | str | None
 T = TypeVar("T")
 
 _CHUNK = 1024 * 1024
-"""Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
+"""The bytes that are read at once of a line longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
 _LONG = 1024 * 1024
-"""Bytes beyond which a line is read while it arrives."""
+"""The bytes beyond which a line is decoded while it arrives."""
 _SLICE = 0.0005
-"""Seconds that messages which need no handler may be dealt with before others run."""
+"""The seconds for which messages without a handler may be processed before other tasks run."""
 
 
 _LOOKS = 4
-"""How often it is looked whether an agent reads, in the time it may take nothing."""
+"""How many times we check whether an agent reads, within the time for which it may read nothing."""
 
 
 class Source(Protocol):
     """The agent's output."""
 
     async def read(self, most: int, /) -> bytes:
-        """What there is, up to `most` bytes, once there is something; b"" at the end. Raises ConnectionError like the end."""
+        """Wait for data. Returns what there is, up to `most` bytes, or b"" at the end. A ConnectionError means the same as the end."""
         ...
 
 
 class Sink(Protocol):
-    """The agent's input. No method but `drain` waits."""
+    """The agent's input. Only `drain` waits."""
 
     @property
     def full(self) -> bool:
-        """More is waiting to be written than is good: `drain` first."""
+        """Whether too much is waiting to be written: `drain` first."""
         ...
 
     @property
     def waiting(self) -> int:
-        """Bytes that the system has not taken yet."""
+        """The bytes that the system has not accepted yet."""
         ...
 
     @property
     def taken(self) -> int:
-        """Bytes that the system has taken since the beginning."""
+        """The bytes that the system has accepted since the beginning."""
         ...
 
     def write(self, *parts: bytes) -> None:
-        """In order; large ones are better not joined before."""
+        """Write the parts in order. Better not join large ones before."""
         ...
 
     async def drain(self) -> None:
-        """Until there is room again. Raises ConnectionError when the other end is gone."""
+        """Wait until there is room again. Raises ConnectionError if the other end is gone."""
         ...
 
     def close(self) -> None:
-        """Ends the agent's input at once. Anything that the agent has not yet taken is dropped."""
+        """End the agent's input at once. Data that the agent has not read yet is dropped."""
         ...
 
 
 class Params(dict[str, object]):
-    """The params of one incoming message, with what was decided about it when it arrived."""
+    """The params of one incoming message, with the decision that was made about it on arrival."""
 
     __slots__ = ("_counted", "_transport", "decided", "large", "request_id")
 
@@ -95,14 +95,14 @@ class Params(dict[str, object]):
         super().__init__(values)
         self.request_id = request_id
         self.decided: Decided | None = None
-        """Set by `admit`. Whoever acts on it takes it away with `take`."""
+        """Set by `admit`. The caller that acts on it removes it with `take`."""
         self.large = False
-        """Set by `admit` where the answer may be a whole file: few of them are handled at once."""
+        """Set by `admit` if the answer may be a whole file: few such messages are handled at once."""
         self._transport = transport
         self._counted = 0
 
     def take(self) -> Decided | None:
-        """Takes what was decided. The caller must settle it."""
+        """Remove and return the decision. The caller must settle it."""
         decided, self.decided = self.decided, None
         return decided
 
@@ -110,14 +110,14 @@ class Params(dict[str, object]):
         self._counted = weight
 
     def park(self) -> None:
-        """The handler waits for a person or a process: the message no longer keeps others from being read."""
+        """The handler waits for the user or a process: the message no longer keeps others from being read."""
         if self._counted:
             weight, self._counted = self._counted, 0
             self._transport.less(weight)
 
     def finish(self) -> None:
         """The handler is done, or will never run."""
-        if self.large and self._counted:  # what it leaves is counted until it is written
+        if self.large and self._counted:  # its answer counts until it is written
             self._transport.answering(self.request_id, self._counted)
             self._counted = 0
         self.park()
@@ -132,13 +132,13 @@ class Params(dict[str, object]):
 
 
 class Decided(Protocol):
-    """Something taken at receipt that has to be given back when nobody acts on it."""
+    """Something taken on arrival that must be given back if nobody acts on it."""
 
     def release(self) -> None: ...
 
 
 Admit: TypeAlias = Callable[[str, Params, bool], bool]
-"""(method, params, is a request) → True when the message is dealt with and no handler shall run."""
+"""(method, params, is a request) → True if the message is dealt with and no handler shall run."""
 
 
 class LineTransport:
@@ -154,7 +154,7 @@ class LineTransport:
         limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
         dialect: Dialect = FIRST,
     ) -> None:
-        """`dialect`: of this connection alone, as it remembers what was said."""
+        """`dialect`: for this connection only, as it remembers earlier messages."""
         self._dialect = dialect
         self._reader = reader
         self._sink = sink
@@ -165,35 +165,35 @@ class LineTransport:
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._long: LongLine | None = None
-        """Takes in what is beyond _LONG, in place of `_partial`."""
+        """Takes in the rest of a line beyond _LONG, in place of `_partial`."""
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
         self._heard: deque[Message] = deque()
-        """Translated ones, in front of the others."""
+        """Messages that are translated already; they come before the others."""
         self._asked: dict[int, tuple[str, object]] = {}
-        """Requests of ours that are not answered: method and session by id."""
+        """Our unanswered requests: the method and the session, by id."""
         self.on_answer: Callable[[str, object], None] = lambda method, session_id: None
-        """Called when the answer to one of them arrives, before anything that comes behind it is looked at."""
+        """Called when the answer to one of our requests arrives, before any later message is looked at."""
         self._batch: list[bytes] = []
         self._batch_size = 0
         self._busy = 0
         self._large_answer = asyncio.Lock()
         self._answering: dict[RequestId, list[int]] = {}
-        """The sizes of large answers that are about to be written, by request. An agent may use an id twice."""
+        """The weights of large answers that are about to be written, by request. An agent may use an id twice."""
         self._room: asyncio.Future[None] | None = None
         self._look: asyncio.TimerHandle | None = None
         self._closed = False
         self.handed_out: dict[int, Params] = {}
         self.heard_at = self._loop.time()
-        """Loop time of the last byte received."""
+        """The loop's time at which the last byte was received."""
         self.ended: asyncio.Future[str] = self._loop.create_future()
         """Why nothing more will come, in words that continue "the agent …". Never set by `close`."""
 
     # what the SDK calls
 
     async def receive(self) -> Message | None:
-        """The next message for the SDK; None at the end. Other tasks run before each message, and sometimes during a long one."""
-        # the task made for the last message gets to run before the next one is looked at
+        """The next message for the SDK. None at the end. Other tasks run before each message, and sometimes during a long one."""
+        # the task created for the last message gets to run before the next one is looked at
         await asyncio.sleep(0)
         until = self._loop.time() + _SLICE
         while True:
@@ -223,10 +223,11 @@ class LineTransport:
                 until = self._loop.time() + _SLICE
 
     async def send(self, message: Message) -> None:
-        """Writes one message; waits while the agent leaves too much unread.
+        """Write one message. Waits while the agent leaves too much unread.
 
-        An answer that can no longer be delivered is dropped without an error (nobody is left to be told); a request
-        raises ConnectionError, so that whoever asked does not wait."""
+        An answer that can no longer be delivered is dropped without an error, because nobody is left to be told. A request raises ConnectionError,
+        so that its caller does not wait.
+        """
         answer = "method" not in message
         if self._closed:
             if answer:
@@ -237,7 +238,7 @@ class LineTransport:
             self._asked[cast("int", message["id"])] = str(message["method"]), session_id
         if not answer:
             self.post(message)  # nothing that comes later may overtake it
-        # answers nobody reads keep us from taking more questions
+        # answers that the agent does not read keep us from reading more requests
         weight = self._answered(message.get("id")) if answer else 0
         if not weight and self._sink.full:
             weight = 1
@@ -253,8 +254,8 @@ class LineTransport:
             self.less(weight)
 
     async def _post_answer(self, message: Message) -> None:
-        """Only now it is made into bytes: a whole file may be in it, and then a thread does it. One waits for the other, and sees whether there is room
-        after it: else all that wait would be bytes at once."""
+        """Encode and write an answer. A large answer, which may contain a whole file, is encoded in a thread. Large answers are encoded one at a
+        time, each once there is room: otherwise all waiting ones would be held as bytes at once."""
         size = _size(message)
         if size <= LARGE:
             return self.post(message)
@@ -267,11 +268,11 @@ class LineTransport:
                     self._write(data, b"\n")
 
     def answering(self, request_id: RequestId, weight: int) -> None:
-        """The handler of that request is done and leaves a large answer, which goes on counting."""
+        """The handler of that request is done and leaves a large answer, which keeps counting."""
         self._answering.setdefault(request_id, []).append(weight)
 
     def _answered(self, request_id: object) -> int:
-        """What the answer has counted for until now."""
+        """The weight with which the answer has counted until now."""
         if not isinstance(request_id, (int, str, type(None))) or request_id not in self._answering:
             return 0
         weights = self._answering[request_id]
@@ -281,7 +282,7 @@ class LineTransport:
         return weight
 
     async def room(self) -> None:
-        """Until the agent has read most of what was written, or the connection has ended. Raises ConnectionError when it is closed."""
+        """Wait until the agent has read most of what was written, or the connection has ended. Raises ConnectionError if it is closed."""
         self._watch_input()
         while self._sink.full and not self._closed and not self.ended.done():
             drained = asyncio.ensure_future(self._sink.drain())
@@ -293,7 +294,7 @@ class LineTransport:
                 drained.cancel()
 
     async def close(self) -> None:
-        """Ends both directions without waiting for anything; gives back what was decided for unhandled messages."""
+        """End both directions without waiting for anything. Gives back what was taken for unhandled messages."""
         self._flush()
         self._closed = True
         if self._look is not None:
@@ -307,7 +308,7 @@ class LineTransport:
     # for client.py
 
     def post(self, message: Message) -> None:
-        """Writes a small message at once, without waiting for room."""
+        """Write a small message at once, without waiting for room."""
         if self._closed:
             return
         for told in self._dialect.told(message):
@@ -320,11 +321,11 @@ class LineTransport:
 
     @property
     def full(self) -> bool:
-        """The agent leaves too much unread: answer by `send`, which waits."""
+        """Whether the agent leaves too much unread: answer with `send`, which waits."""
         return self._sink.full
 
     def answer_content(self, request_id: RequestId, content: str | Text) -> None:
-        """Answers a request from within `admit` with `{content}`. Answers of a burst are written together."""
+        """Answer a request from within `admit` with `{content}`. The answers of a burst are written together."""
         quoted = content.json_pieces() if isinstance(content, Text) else [encode(content)[1:-1]]
         batch = self._batch
         batch.append(b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % encode(request_id))
@@ -356,7 +357,7 @@ class LineTransport:
         self._look = self._loop.call_later(self._limits.stalled / _LOOKS, self._look_at_input, taken, since)
 
     def _look_at_input(self, taken: int, since: float) -> None:
-        """Something has waited to be written. `taken`: as much as at `since`."""
+        """Check whether the agent has read anything: something has waited to be written. `taken`: the bytes it had read at `since`."""
         self._look = None
         if self._closed or not self._sink.waiting:
             return
@@ -376,14 +377,14 @@ class LineTransport:
     # bytes to lines
 
     async def _read(self) -> bool:
-        """Reads until there are lines or messages; False at the end."""
+        """Read until there are lines or messages. False at the end."""
         while not self._lines and not self._messages:
             if self._partial_size > self._limits.line:
                 self._end(f"sent a line of more than {self._limits.line} bytes")
                 return False
             try:
                 data = await self._reader.read(_CHUNK if self._partial_size >= _SMALL else _SMALL)
-            except ConnectionError:  # a pipe that broke says the same as one that ended
+            except ConnectionError:  # a broken pipe means the same as an ended one
                 data = b""
             if data:
                 self.heard_at = self._loop.time()
@@ -399,7 +400,7 @@ class LineTransport:
         end = data.find(b"\n")  # finds the end of a long line ten times as fast as `split` does
         first = data if end < 0 else data[:end]
         self._partial_size += len(first)
-        if self._partial_size > self._limits.line:  # the next look at _partial_size ends it
+        if self._partial_size > self._limits.line:  # `_read` checks _partial_size next and ends it
             return
         self._partial.append(first)
         if self._partial_size > _LONG:
@@ -417,7 +418,7 @@ class LineTransport:
         self._partial, self._partial_size = [last], len(last)
 
     async def _take_in(self, long: LongLine) -> None:
-        """What is there of a long line."""
+        """Decode the part of a long line that has arrived."""
         data, self._partial = b"".join(self._partial), []
         await _in_steps(long.feed(data))
 
@@ -439,7 +440,7 @@ class LineTransport:
             return (message,)
 
     def _checked(self, message: Message) -> Message | None:
-        """The message as the SDK can bear it; None when it is dropped or dealt with."""
+        """The message in a form that the SDK can handle. None if it was dropped or dealt with."""
         if message.get("method") is None:
             return self._checked_answer(message)
         method, request = message["method"], "id" in message
@@ -486,7 +487,8 @@ class LineTransport:
     def _checked_answer(self, message: Message) -> Message | None:
         key = answer_key(message.get("id"))
         if key is None or key not in self._asked:
-            # also an answer that came twice, or after we gave up waiting and the SDK forgot the question
+            # this includes answers that come twice, or after we gave up waiting and the SDK forgot the
+            # question
             self._noise.say("answered something it was not asked", _in_words(message.get("id")))
             return None
         self.on_answer(*self._asked.pop(key))
@@ -512,7 +514,7 @@ class LineTransport:
 
 
 async def _in_steps(work: Generator[None, None, T]) -> T:
-    """What it returns. Others run before each step, and after the last one."""
+    """Run the work to its end and return its result. Other tasks run after each step."""
     while True:
         try:
             next(work)
@@ -523,7 +525,7 @@ async def _in_steps(work: Generator[None, None, T]) -> T:
 
 
 def _size(answer: Message) -> int:
-    """Characters of the texts in it, of which those of files and terminals may be long."""
+    """The characters of the texts in an answer. Those of files and terminals may be long."""
     result = answer.get("result")
     if not isinstance(result, dict):
         return 0
@@ -531,12 +533,12 @@ def _size(answer: Message) -> int:
 
 
 def _in_words(value: object) -> str:
-    """An id or a method for the log; of what is neither, its type: it may be of any size."""
+    """An id or a method for the log. For anything else, only its type, because it may be of any size."""
     return str(value)[:1000] if isinstance(value, (str, int, float)) else f"<{type(value).__name__}>"
 
 
 def _error(value: object) -> dict[str, object]:
-    """An error object of JSON-RPC, whatever the agent made of it."""
+    """A JSON-RPC error object, whatever the agent sent."""
     if isinstance(value, dict):
         given = cast("dict[str, object]", value)
         code, message = given.get("code"), given.get("message")

@@ -1,4 +1,4 @@
-"""Ways: how an agent gets at the text that the user sees, in words, by what the user configured. docs/live.md explains them."""
+"""Ways: how an agent reaches the text that the user sees, in words, by what the user configured. docs/live.md explains them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ UNKNOWN = "not tested"
 DISK = "disk"
 BESIDE = "disk; it also has the sidecar's tools"
 ELSEWHERE = "; it runs elsewhere, where our tools are not live"
-"""Behind the way of one that has a transport."""
+"""Follows the way of an agent that has a transport."""
 
 
 def reads_disk(agent: str, command: Command) -> bool:
-    """Whether it is known to, where its own tools are not live."""
+    """Whether the agent is known to read the disk if its own tools are not live."""
     names = names_of(agent, command)
     return any(known.reads_disk for known in KNOWN if {known.id, known.command} & names)
 
@@ -27,8 +27,8 @@ def reads_disk(agent: str, command: Command) -> bool:
 def way_of(
     agent: str, command: Command, *, own_tools: bool = True, asks_us: bool = True, reached: bool = False
 ) -> str:
-    """`own_tools`: the setting `ownTools` is not off. `asks_us`: in the version of ACP that it speaks, it can ask for files. `reached`: it
-    runs elsewhere, and our tools are there."""
+    """The way of an agent. `own_tools`: the setting `ownTools` is not off. `asks_us`: the agent's version of ACP has requests for
+    files. `reached`: the agent runs elsewhere, and our tools are there."""
     elsewhere = command.transport is not None
     ours = own_tools and (reached or not elsewhere)
     row = own_tools_of(agent, command)

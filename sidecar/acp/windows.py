@@ -53,7 +53,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str
     process = AgentProcess(child.pid, _StreamSink(child.stdin), child.stdout, Tail(name))
 
     def hurry(how: str) -> None:
-        if how:  # there is nothing gentler that works without a console
+        if how:  # nothing gentler works without a console
             job.end()
 
     process.follow(child.stderr)
@@ -64,7 +64,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str
         code = await child.wait()
         if not process.exited.done():
             process.exited.set_result(Exit(code))
-        job.end()  # what it leaves behind has no master any more
+        job.end()  # what the agent leaves behind has no master any more
         if not process.gone.done():
             process.gone.set_result(None)
 
@@ -156,7 +156,7 @@ class _Job:
             raise ctypes.WinError(ctypes.get_last_error())
 
     def take(self, pid: int) -> None:
-        """Puts a suspended process into the job and lets it run. Raises OSError."""
+        """Put a suspended process into the job and let it run. Raises OSError."""
         process = wintypes.HANDLE(self._kernel.OpenProcess(_SET_QUOTA_TERMINATE_SUSPEND_RESUME, False, pid))
         if not process:
             raise ctypes.WinError(ctypes.get_last_error())
@@ -169,9 +169,9 @@ class _Job:
             self._kernel.CloseHandle(process)
 
     def members(self) -> set[int]:
-        """The ids of the processes in it: also of those whose parents have ended."""
+        """The ids of the processes in the job, including those whose parents have ended."""
         found = _Members()
-        if self._handle:  # of more than there is room for, it gives as many
+        if self._handle:  # if there are more than fit, it lists as many as fit
             size = ctypes.sizeof(found)
             self._kernel.QueryInformationJobObject(
                 self._handle, _JOB_PROCESS_IDS, ctypes.byref(found), size, None
