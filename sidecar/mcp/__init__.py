@@ -1,14 +1,16 @@
-"""The MCP server: tools by which agents read and write the text as the user sees it. `acp-sidecar mcp` speaks MCP on stdio.
+"""The MCP server: tools with which agents read and write the text as the user sees it. `acp-sidecar mcp` speaks MCP on stdio.
 
 In the process that the agent starts:
 
-    tool_process.py  from start to end: first answers, then the library
-    front.py         Front: the handshake and the list of tools, before the library is imported (it takes longer than agents like to wait)
-    caller.py        Caller: hands calls to the sidecar
-    library.py       the official library's server over our streams; hands every call on to the sidecar
+    tool_process.py  from start to end: the first answers, then the library
+    front.py         Front: the handshake and the list of tools, before the library is imported (that takes longer than agents like to wait)
+    caller.py        Caller: passes calls to the sidecar
+    library.py       the official library's server over our streams; passes every call to the sidecar
+    local_tools.py   Glob and Search, which run in this process
+    globs.py         the patterns of Glob
     schemas.py       the tools: names, descriptions, schemas
-    guest_caller.py  GuestCaller: the same for an agent that no sidecar has started; finds the one that is meant, or works on the disk
-    guest_names.py   by what names such agents are shown
+    guest_caller.py  GuestCaller: Caller for an agent that no sidecar has started; finds the right sidecar, or works on the disk
+    guest_names.py   the names by which such agents are shown
     kept_open.py     KeptOpen: what works on the disk, from the first call to the end
 
 In the process that Codex starts in place of its exec-server:
@@ -18,11 +20,14 @@ In the process that Codex starts in place of its exec-server:
 
 In the sidecar:
 
+    own_server.py    OwnServer: how a session's agent starts our server
     tokens.py        Tokens: which session a caller speaks for
-    visits.py        Visit: one guest's process, as long as its connection lasts
+    visits.py        Visit: one guest's process, for as long as its connection lasts
     calls.py         ToolCalls: one call: whose it is, which tool, its answer
-    arguments.py, answers.py     what comes in, checked; what goes out
+    service.py       the workspace as the tools see it
+    kept.py          Kept: the memory that the texts of a call take
+    arguments.py, answers.py     checked input, and output
     read_tools.py, write_tools.py, browse_tools.py, editor_tools.py     the tools by kind
 
-Between the two lies the bridge. Every call is a read or write of the `Workspace`, as if it came over ACP.
+The bridge connects the two sides. Every call is a read or write of the `Workspace`, as if it came over ACP.
 """

@@ -1,4 +1,4 @@
-"""Answer: what a tool answers, as it crosses the bridge: MCP's content blocks, and whether it is an error."""
+"""Answer: a tool's answer, as it crosses the bridge: MCP's content blocks, and whether it is an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def said(text: str) -> Answer:
 
 
 def failed(words: str) -> Answer:
-    """A tool's own "no": the model reads it."""
+    """A tool's refusal; the model reads it."""
     return Answer((text_block(words),), is_error=True)
 
 
@@ -44,5 +44,5 @@ def refused(refusal: Refusal, path: str) -> Answer:
 
 
 def listed(value: Json) -> Answer:
-    """For programs as structured content, for models that see only text as JSON."""
+    """An answer as structured content for programs, and as JSON text for models that see only text."""
     return Answer((text_block(json.dumps(value, ensure_ascii=False, indent=0)),), structured=value)

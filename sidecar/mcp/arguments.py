@@ -1,4 +1,4 @@
-"""Arguments: what a tool was called with, checked. Nothing is converted: "3" is not 3."""
+"""Arguments: the checked arguments of a tool call. Nothing is converted: "3" is not 3."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from sidecar.core.uri import is_untitled
 from sidecar.mcp.kept import Kept
 
 LONGEST_PATH = 4096
-"""Bytes; PATH_MAX of Linux."""
+"""In bytes: PATH_MAX of Linux."""
 LARGEST = 2**31 - 1
-"""Of every number: more lines or bytes than any file has that is served."""
+"""The most for every number: more lines or bytes than any file that is served has."""
 LONGEST_NAME = 60
-"""Characters of a name that is repeated in an answer."""
+"""The most characters of a name that is repeated in an answer."""
 
 
 class Wrong(Exception):
-    """An argument is not what the schema says. The message is for the model."""
+    """An argument does not match the schema. The message is for the model."""
 
 
 class Arguments:
-    """`folder`: where relative paths begin. `of`: words that say which item of a list these belong to. `kept`: what their texts take."""
+    """`folder`: the base of relative paths. `of`: words that say to which item of a list these arguments belong. `kept`: the memory
+    that their texts take."""
 
     def __init__(
         self, given: Mapping[str, object], folder: str, of: str = "", kept: Kept | None = None
@@ -50,7 +51,7 @@ class Arguments:
         return value
 
     def any_text(self, name: str) -> AnyText:
-        """Of a write: a long one need not be a string."""
+        """The text of a write. A long one need not be a string."""
         value = self._given.get(name)
         return value if isinstance(value, Text) else self.text(name)
 
@@ -61,7 +62,7 @@ class Arguments:
         return value
 
     def number(self, name: str, least: int, most: int = LARGEST) -> int | None:
-        """None when it is not given."""
+        """None if the argument is missing."""
         value = self._given.get(name)
         if value is None:
             return None
@@ -72,7 +73,7 @@ class Arguments:
         return value
 
     def path(self, name: str = "file_path", default: str | None = None) -> str:
-        """Absolute, or the URI of a document without a file; whether it may be touched is the workspace's to say."""
+        """An absolute path, or the URI of a document without a file. The workspace decides whether it may be accessed."""
         value = self.text(name, default)
         if value[:5].lower() == "file:":
             raise Wrong(f"{self._of}{name} must be a path, not a URI")
@@ -105,5 +106,5 @@ class Arguments:
 
 
 def quoted(name: object) -> str:
-    """A name that there is not, for an answer about it: short, however long it is."""
+    """An unknown name, for an answer about it: shortened, however long it is."""
     return f"'{escape(shorten(name, LONGEST_NAME))}'" if isinstance(name, str) else "of this type"

@@ -1,5 +1,5 @@
-"""ListFolder, and what Glob and Search look at. They themselves run in the tool's own process (local_tools.py): a pattern that takes for
-ever must not hold up the editor."""
+"""ListFolder, and the list of files for Glob and Search. Glob and Search themselves run in the tool's own process (local_tools.py): a
+pattern that takes for ever must not hold up the editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caller: hands a tool's call from its process to the sidecar, and says in words when there is none."""
+"""Caller: passes a tool's call from its process to the sidecar, and says so in words if there is no sidecar."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ GONE = (
     "Use your own file tools: they work on the disk"
 )
 NO_SIDECAR = "no_sidecar"
-"""The `errorKind` when nothing was done because there is no sidecar for it. opencode.js then works on the disk."""
+"""The `errorKind` if nothing was done because there is no sidecar for the call. opencode.js then works on the disk."""
 NO_TOKEN = "acp-sidecar mcp was started without a session: only agents that the editor starts are given one. Use your own file tools"
 
 
 class Caller:
-    """Hands calls to the sidecar; connects at the first one, and again after the connection was lost."""
+    """Passes calls to the sidecar. It connects at the first call, and again after the connection was lost."""
 
     def __init__(self, token: str, connect: Connect, *, numbered: bool = False, whole: bool = False) -> None:
-        """`whole`: the other side carries out every call, also the parts that are usually done here."""
+        """`whole`: the other side carries out every call, including the parts that are usually done here."""
         self._local: Mapping[str, Local] = {} if whole else LOCAL
         self._numbered = numbered
         self._token = token
@@ -32,12 +32,12 @@ class Caller:
         self._connecting = anyio.Lock()
 
     async def hello(self) -> None:
-        """Tells the sidecar that the tools are there. Whether it hears it shows with the first call."""
+        """Tell the sidecar that the tools are there. The first call shows whether it heard this."""
         if self._token:
             await self._asked("hello", {"token": self._token})
 
     async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> dict[str, Any]:
-        """MCP's CallToolResult as JSON. Never raises what is the sidecar's fault. `session`: see `library.SESSION`."""
+        """MCP's CallToolResult as JSON. Never raises for a fault of the sidecar. `session`: see `library.SESSION`."""
 
         async def ask(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             return await self.ask(name, arguments, session)
@@ -45,7 +45,8 @@ class Caller:
         return await carried_out(ask, name, arguments, numbered=self._numbered, parts=self._local)
 
     async def removes(self, path: str, session: str) -> None:
-        """Tells the sidecar that the agent is about to remove this file. Whether it hears it does not matter to the agent."""
+        """Tell the sidecar that the agent is about to remove this file. It does not matter to the agent whether the sidecar
+        hears it."""
         if self._token:
             await self._asked("removes", {"token": self._token, "session": session, "path": path})
 
@@ -57,7 +58,7 @@ class Caller:
 
     async def _asked(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         try:
-            async with self._connecting:  # calls go out in the order in which they came
+            async with self._connecting:  # calls are sent in the order in which they came
                 if self._sidecar is None:
                     self._sidecar = await self._connect()
                 sidecar = self._sidecar
@@ -74,7 +75,7 @@ class Caller:
 
 
 class Ask(Protocol):
-    """Hands a call on, and returns the answer."""
+    """Passes a call on, and returns the answer."""
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], /) -> dict[str, Any]: ...
 
@@ -82,14 +83,15 @@ class Ask(Protocol):
 async def carried_out(
     ask: Ask, name: str, arguments: Mapping[str, Any], *, numbered: bool, parts: Mapping[str, Local] = LOCAL
 ) -> dict[str, Any]:
-    """The answer to a tool's call, of which a part may be done here (`parts`, by tool)."""
+    """The answer to a tool's call. A part of the call may be carried out here (`parts`, by tool)."""
     local = parts.get(name)
     answer = await (ask(name, arguments) if local is None else local(ask, arguments))
     return _numbered(answer, arguments) if numbered and name == "Read" else answer
 
 
 def _numbered(answer: dict[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Each line with its number and a tab before it, as Claude's own Read has it; the empty line after a final line end, too."""
+    """The answer with a number and a tab before each line, as in Claude's own Read; also before the empty line after a final
+    line end."""
     if answer.get("isError"):
         return answer
     first = max(1, arguments.get("offset") or 1)

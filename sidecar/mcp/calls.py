@@ -1,12 +1,13 @@
-"""ToolCalls: what the bridge hands to the tools: who calls, which tool, and its answer.
+"""ToolCalls: what the bridge passes to the tools: the caller, the tool, and its answer.
 
     hello    {token}  →  {} | {"refused": words}
     removes  {token, session?, path}  →  {}: the agent is about to remove this file by itself
     tool     {token, session?, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
 
-`session`: with the token of an agent's process, which of its sessions is meant, by its own id; WORKING, or "": the only one that has a turn.
+`session`: needed with the token of an agent's process: one of its sessions, by the agent's own id. WORKING or "": the only one that has a
+turn.
 
-Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
+The calls of one connection begin in the order in which they come: a tool takes its places in the documents' queues before it awaits
 anything.
 """
 
@@ -45,7 +46,7 @@ class ToolCalls:
         session_of: Callable[[str, str], str | None] = lambda agent, reference: None,
         working: Callable[[str], str | None] = lambda agent: None,
     ) -> None:
-        """`session_of`: the session that an agent knows by an id of its own. `working`: its only one that has a turn."""
+        """`session_of`: the session that an agent knows by an id of its own. `working`: the agent's only session that has a turn."""
         self._service = service
         self._tokens = tokens
         self._session_of = session_of
@@ -63,7 +64,7 @@ class ToolCalls:
         return {"tool": self.call, "hello": self.hello, "removes": self.removes}
 
     async def hello(self, params: Mapping[str, Any]) -> object:
-        """The tool process is there: the session's agent can be given its tools in place of its own."""
+        """The tool process is there: the session's agent can use our tools in place of its own."""
         token = params.get("token")
         session_id = self._tokens.session(token) if isinstance(token, str) else None
         if session_id is not None:

@@ -1,8 +1,8 @@
-"""`acp-sidecar codex-environment`: stands between Codex and the exec-server of that very Codex, which carries out what Codex does to
-files and runs its commands. Codex starts it where its user has connected it (`acp-sidecar connect codex-live`).
+"""`acp-sidecar codex-environment`: stands between Codex and that Codex' exec-server, which carries out what Codex does to files and runs
+its commands. Codex starts it if its user has connected it (`acp-sidecar connect codex-live`).
 
-What Codex reads and writes as text goes to the sidecar, if one of its sessions has a turn there; all else passes through as it is. Without a
-token in the environment (a Codex in a terminal) and without a sidecar, everything does.
+What Codex reads and writes as text goes to the sidecar, if one of its sessions has a turn there. Everything else passes through
+unchanged. Without a token in the environment (a Codex in a terminal) or without a sidecar, everything passes through.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sidecar.processes import program_of
 log = logging.getLogger(__name__)
 
 SERVER = "ACP_SIDECAR_TOOLS"
-"""As programs that agents load are told; see acp/own_tools/plugins.py."""
+"""The variable that programs loaded by agents get, too; see acp/own_tools/plugins.py."""
 _ARGUMENTS = ("exec-server", "--listen", "stdio")
 
 
 class Sidecar(Protocol):
-    """`caller.Caller`."""
+    """The part of `caller.Caller` that is needed here."""
 
     def ask(
         self, name: str, arguments: Mapping[str, Any], session: str = ..., /
@@ -47,7 +47,7 @@ def told(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def run(streams: tuple[int, int], sidecar: Sidecar, env: Mapping[str, str]) -> int:
-    """From Codex' first line to its last. `env`: of its exec-server. Returns that one's exit code."""
+    """Serve from Codex' first line to its last. `env`: the environment of its exec-server. Returns the exec-server's exit code."""
     program = program_of(os.getppid())
     if program is None:
         sys.stderr.write("acp-sidecar codex-environment: it is to be started by Codex\n")
@@ -98,7 +98,7 @@ async def _between(streams: tuple[int, int], own: subprocess.Popen[bytes], sidec
 
 
 def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
-    """Writes whole lines, from any thread. What the other end no longer takes is gone."""
+    """A function that writes whole lines, from any thread. Lines that the other end no longer accepts are lost."""
     lock = threading.Lock()
 
     def write(line: bytes) -> None:

@@ -1,7 +1,7 @@
-"""What Codex asks its environment about a file: which lines of its protocol are ours to answer, and how.
+"""Codex' requests to its environment about a file: which lines of its protocol we answer, and how.
 
-The protocol is that of `codex exec-server`: one JSON object a line, paths as `file:` URLs, contents in base64. Whatever is not
-understood here is Codex' own exec-server's to answer, so a version that does it another way works as it does without us.
+The protocol is that of `codex exec-server`: one JSON object a line, paths as `file:` URLs, contents in base64. Codex' own
+exec-server answers whatever is not understood here, so a version that does it another way works as it does without us.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from sidecar.core.json_types import Json, JsonDict
 from sidecar.core.uri import normalise, to_path
 
 _BEGINNING = 1024
-"""Bytes of a line in which its method stands. Contents may be long, and only a few lines are looked into."""
+"""The bytes of a line within which its method is found. Contents may be long, and only a few lines are parsed."""
 READ, WRITE, REMOVE = "fs/readFile", "fs/writeFile", "fs/remove"
 _DENIED = ("denied_by_user", "denied_by_policy")
 _ELSEWHERE = ("no_sidecar", "path_outside_workspace", "symlink_escape")
-"""`errorKind` of what the sidecar leaves to the disk."""
+"""The `errorKind`s of calls that the sidecar leaves to the disk."""
 _FAILED = -32603
-"""JSON-RPC's code of an internal error; the model reads the words."""
+"""JSON-RPC's code of an internal error; the model reads the message."""
 
 
 class Asked(NamedTuple):
-    """A request for a file's content, or to replace it. One to remove it is ours to know of, and not to do."""
+    """A request for a file's content, or to replace it. We only take notice of a request to remove a file."""
 
     id: object
     method: str
     path: str
     content: str | None = None
-    """What is to be written."""
+    """The content to write. None for other requests."""
 
     @property
     def call(self) -> tuple[str, JsonDict]:
-        """The tool of ours that does it, and its arguments."""
+        """Our tool that carries out the request, and its arguments."""
         if self.content is None:
             return "Read", {"file_path": self.path}
         return "Write", {"file_path": self.path, "content": self.content}
 
 
 def asked(line: bytes) -> Asked | None:
-    """None: it is Codex' own exec-server's."""
+    """The request in a line. None if it is for Codex' own exec-server."""
     beginning = line[:_BEGINNING]
     if not any(f'"{method}"'.encode() in beginning for method in (READ, WRITE, REMOVE)):
         return None
@@ -66,7 +66,7 @@ def asked(line: bytes) -> Asked | None:
 
 
 def _may_write(sandbox: object, path: str) -> bool:
-    """Whether Codex' sandbox lets this file be written, as far as is understood here; if not, Codex' own exec-server says so."""
+    """Whether Codex' sandbox permits writing this file, as far as is understood here. If not, Codex' own exec-server says so."""
     permissions = _fields(_fields(sandbox).get("permissions"))
     files = _fields(permissions.get("file_system"))
     if sandbox is None or permissions.get("type") == "disabled" or files.get("type") == "unrestricted":
@@ -79,7 +79,7 @@ def _may_write(sandbox: object, path: str) -> bool:
 
 
 def _rule(entry: Mapping[str, object], roots: Sequence[str | None]) -> tuple[object, list[str | None]]:
-    """(what may be done, below which folders). None among them: a place that is not understood."""
+    """(access, the folders below which it applies). None among the folders: a place that is not understood."""
     access, place = entry.get("access"), _fields(entry.get("path"))
     value = _fields(place.get("value"))
     match place.get("type"), value.get("kind"), value.get("subpath"):
@@ -93,7 +93,7 @@ def _rule(entry: Mapping[str, object], roots: Sequence[str | None]) -> tuple[obj
             return (
                 access,
                 [],
-            )  # what is read there may be written elsewhere; temporary folders are not the sidecar's
+            )  # what is readable there may be writable elsewhere; temporary folders are not the sidecar's
         case _:
             return "", [None]
 
@@ -115,7 +115,7 @@ def _below(path: str, places: Sequence[str | None]) -> bool:
 
 
 def answer(request: Asked, result: Mapping[str, Any]) -> bytes | None:
-    """The answer as a line, of our tool's. None: Codex' own exec-server is to do it."""
+    """The answer of our tool as a line. None: Codex' own exec-server must answer."""
     words = "".join(str(block.get("text", "")) for block in result.get("content", ()))
     if not result.get("isError"):
         if request.content is None and any(block.get("type") != "text" for block in result["content"]):
@@ -123,7 +123,7 @@ def answer(request: Asked, result: Mapping[str, Any]) -> bytes | None:
         done: Json = {} if request.content is not None else {"dataBase64": _base64(words)}
         return _line({"id": request.id, "result": done})
     kind = str(cast("Json", result.get("structuredContent") or {}).get("errorKind", ""))
-    # what cannot be read as text is read as it is, and what is not there is said as Codex knows it
+    # Codex reads unreadable texts as bytes itself, and reports missing files in its own way
     ours = kind in _DENIED if request.content is None else kind not in _ELSEWHERE
     return _line({"id": request.id, "error": {"code": _FAILED, "message": words}}) if ours else None
 

@@ -1,5 +1,5 @@
-"""OpenDocuments, Selection, Diagnostics, Watch and Changes: what the user has open, has selected and types, and which changes of agents they have
-not reviewed."""
+"""OpenDocuments, Selection, Diagnostics, Watch and Changes: what the user has open, has selected and types, and which changes of agents the
+user has not reviewed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EditorTools:
         return refused(found, path) if isinstance(found, Refusal) else listed(found)
 
     async def save(self, session: ToolSession, arguments: Arguments) -> Answer:
-        """Never an error: what an agent's hook is told is not to keep the agent from working."""
+        """Never an error: the answer to an agent's hook must not keep the agent from working."""
         arguments.only("file_path")
         path = _path(arguments)
         return said("saved" if path is not None and await self._service.save_first(session.id, path) else "")
@@ -70,5 +70,5 @@ class EditorTools:
 
 
 def _path(arguments: Arguments) -> str | None:
-    """None when no file is named."""
+    """None if no file is named."""
     return arguments.path() if arguments.text("file_path", "") else None

@@ -1,7 +1,7 @@
-"""Front: answers the handshake and the list of tools at once, before the library is there, which takes longer to import than agents like
-to wait. The answers are the library's (tests/mcp/test_front.py compares them); whatever else comes is the library's to answer.
+"""Front: answers the handshake and the list of tools at once, before the library is imported, which takes longer than agents like to
+wait. The answers are the library's (tests/mcp/test_front.py compares them). The library answers everything else.
 
-Sans-IO but for `serve`, which reads and writes lines until it has something that it does not answer, or has listed the tools.
+Sans-IO except for `serve`, which reads and writes lines until one comes that it does not answer, or it has listed the tools.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from sidecar.core.json_types import JsonDict
 from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Of MCP, with a handshake. A client that names none of these is answered by the library."""
+"""The versions of MCP with a handshake. The library answers a client that names none of these."""
 STATELESS = "2026-07-28"
-"""The version without a handshake: each request carries what the handshake told. Claude asks for it first (`server/discover`), gives up
-within seconds, and then shakes hands."""
+"""The version without a handshake: each request carries what the handshake would say. Claude asks for it first (`server/discover`),
+gives up within seconds, and then performs the handshake."""
 _ENVELOPE = "io.modelcontextprotocol/"
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of one message; what the bridge takes."""
+"""The most bytes of one message, as on the bridge."""
 
 SERVER: JsonDict = {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__}
 
 
 @dataclass(slots=True)
 class Front:
-    """`said`: the lines of the handshake so far, for the library, which has to know them; `left`: the line that is the library's."""
+    """`said`: the lines of the handshake so far, for the library, which has to know them; `left`: the line that the library must
+    answer."""
 
     tools: Sequence[JsonDict] = TOOLS
     said: list[bytes] = field(default_factory=list[bytes])
     left: bytes | None = None
     done: bool = False
-    """Nothing more is to be answered here."""
+    """Whether nothing more is to be answered here."""
 
     def heard(self, line: bytes) -> bytes | None:
-        """The answer to a line, as a line, or None."""
+        """The answer to a line, as a line. None if there is none."""
         message = _message(line)
         match message.get("method"):
             case "initialize" if not self.said and _version(message) in VERSIONS:
@@ -65,7 +66,7 @@ class Front:
 
 
 def serve(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> bool:
-    """Until the front is done; False: the client hung up before. Raises OSError."""
+    """Serve until the front is done. False if the client hung up before. Raises OSError."""
     while not front.done:
         line = lines.readline(MAX_LINE)
         if not line:
@@ -89,7 +90,7 @@ def handshake(version: str) -> JsonDict:
 
 
 def stateless(result: JsonDict) -> JsonDict:
-    """A result as that version has it."""
+    """A result in the form of the stateless version."""
     kept = {name: value for name, value in result.items() if name not in ("protocolVersion", "serverInfo")}
     return {
         **kept,
@@ -102,7 +103,7 @@ def stateless(result: JsonDict) -> JsonDict:
 
 
 def _is_stateless(message: JsonDict) -> bool:
-    """Whether it is a whole request of that version; the library says what is wrong with others."""
+    """Whether the message is a complete request of the stateless version. The library says what is wrong with others."""
     meta = _params(message).get("_meta")
     if not isinstance(meta, dict):
         return False

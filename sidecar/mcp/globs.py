@@ -1,4 +1,4 @@
-"""Globs: `*` and `?` within a name, `**` across folders, `[abc]`, `{a,b}`; as agents' own tools take them.
+"""Globs: `*` and `?` within a name, `**` across folders, `[abc]`, `{a,b}`, as in agents' own tools.
 
 Names are compared folder by folder, each place of the pattern once with each folder: a pattern of many stars costs no
 more than its length times the name's.
@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from sidecar.mcp.arguments import Wrong
 
 MOST = 64
-"""Alternatives that braces may lead to."""
+"""The most alternatives to which braces may lead."""
 _ANY_FOLDERS = "**"
 
 
 def compiled(pattern: str) -> Callable[[str], bool]:
-    """Whether a relative path with `/` matches. A pattern without `/` is looked for in every folder. Raises Wrong."""
+    """A function that says whether a relative path with `/` matches. A pattern without `/` is looked for in every
+    folder. Raises Wrong."""
     if not pattern:
         raise Wrong("the glob is empty")
     pattern = pattern.removeprefix("./")
@@ -32,22 +33,22 @@ class _Option:
 
     def __init__(self, pattern: str) -> None:
         self._parts = [None if part == _ANY_FOLDERS else _name(part) for part in pattern.split("/")]
-        """None for any number of folders."""
+        """None stands for any number of folders."""
         if self._parts[-1] is None:
-            self._parts.append(_name("*"))  # what lies in them
+            self._parts.append(_name("*"))  # everything in these folders
 
     def matches(self, names: Sequence[str]) -> bool:
         last = self._parts[-1]
         if last is None or last.fullmatch(names[-1]) is None:
             return False
         places = {0}
-        """How much of the pattern may have been used by the folders so far."""
+        """How many parts of the pattern the folders so far may have used."""
         for name in names[:-1]:
             places = {after for place in self._skipped(places) for after in self._used(place, name)}
         return len(self._parts) - 1 in self._skipped(places)
 
     def _skipped(self, places: set[int]) -> set[int]:
-        """Those, and those behind `**` that stands for no folder."""
+        """These places, and those after each `**` that stands for no folder."""
         found = set[int]()
         for place in places:
             found.add(place)
@@ -66,12 +67,13 @@ class _Option:
 
 
 def _name(part: str) -> re.Pattern[str]:
-    """Of one name. The standard library's own expression never tries the same place twice, however many stars there are."""
+    """The expression for one name. The standard library's translation never tries the same place twice, however many
+    stars there are."""
     return re.compile(fnmatch.translate(part.replace("[^", "[!")))
 
 
 def _options(pattern: str) -> list[str]:
-    """Braces spelt out."""
+    """The pattern with its braces expanded."""
     left, done = [pattern], list[str]()
     while left:
         one = left.pop()

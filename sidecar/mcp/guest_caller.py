@@ -1,7 +1,7 @@
-"""GuestCaller: hands the calls of a guest's tools to the sidecar that they are for, or carries them out on the disk where there is none.
+"""GuestCaller: passes the calls of a guest's tools to the right sidecar, or carries them out on the disk if there is none.
 
-A guest has no sidecar of its own. Which one is meant is decided anew for each call, by the file that it names or by the folder that the
-guest was started in: editors come and go while it works.
+A guest has no sidecar of its own. The sidecar is chosen anew for each call, by the file that the call names or by the folder in which
+the guest was started: editors come and go while it works.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NOBODY_TO_ASK = "No editor with acp-sidecar has this folder open, so the user ca
 
 
 class Sidecars(Protocol):
-    """`bridge.several.Several`."""
+    """See `bridge.several.Several`."""
 
     async def for_file(self, path: str) -> Sidecar | None:
-        """The one that serves this file; None if there is none. Raises ConnectionError when it runs and does not answer."""
+        """The sidecar that serves this file. None if there is none. Raises ConnectionError if it runs and does not answer."""
         ...
 
     async def for_folder(self, path: str, *, within: bool) -> Sidecar | None:
-        """The one that serves this folder, or else (`within`) a folder in it."""
+        """The sidecar that serves this folder, or else (`within`) a folder in it."""
         ...
 
 
@@ -49,8 +49,9 @@ class GuestCaller:
         numbered: bool = False,
         secret: str = "",
     ) -> None:
-        """`secret`: of a session that has joined a sidecar from behind the proxy, and speaks for it there; see `tool_process.JOINED`.
-        `agent`: of guest_names.py. `folder`: absolute. `on_disk`: what does the work where no sidecar runs."""
+        """`agent`: a key of guest_names.py. `folder`: absolute. `on_disk`: carries out the calls if no sidecar runs. `secret`: the
+        secret of an agent that joined a sidecar from behind the proxy, which makes the calls belong to its session there; see
+        `tool_process.JOINED`."""
         self._agent = agent
         self._folder = folder
         self._sidecars = sidecars
@@ -58,14 +59,14 @@ class GuestCaller:
         self._numbered = numbered
         self._secret = secret
         self._tokens: dict[int, tuple[Sidecar, str]] = {}
-        """By the connection that they are for."""
+        """By the connection for which they are valid."""
         self._arriving = anyio.Lock()
 
     async def hello(self) -> None:
-        """Nobody waits for a guest."""
+        """Does nothing: nobody waits for a guest."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> JsonDict:
-        """MCP's CallToolResult as JSON. Never raises what is a sidecar's fault."""
+        """MCP's CallToolResult as JSON. Never raises for a fault of a sidecar."""
         given = absolute(arguments, self._folder)
         if name in ("Glob", "Search") and "path" not in given:
             given["path"] = self._folder
@@ -83,7 +84,7 @@ class GuestCaller:
         if name == "ListFolder":
             given.setdefault("path", self._folder)
         try:
-            async with self._arriving:  # calls go out in the order in which they came
+            async with self._arriving:  # calls are sent in the order in which they came
                 sidecar = await self._meant(name, given)
                 disk = sidecar is None
                 if sidecar is None:
@@ -120,7 +121,7 @@ class GuestCaller:
             return known[1]
         try:
             answer: JsonDict = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
-        except ValueError as error:  # it knows no guests
+        except ValueError as error:  # it has no support for guests
             return not_done(f"{OLDER} ({error})")
         if "token" not in answer:
             return not_done(str(answer.get("refused", "")))
@@ -129,7 +130,7 @@ class GuestCaller:
 
 
 def absolute(arguments: Mapping[str, Any], folder: str) -> JsonDict:
-    """With paths that do not depend on whose folder they begin in. What is no path stays as it is."""
+    """The arguments with absolute paths, which mean the same in every folder. Anything but a path stays unchanged."""
 
     def placed(name: str, value: object) -> object:
         if (
@@ -151,7 +152,7 @@ def absolute(arguments: Mapping[str, Any], folder: str) -> JsonDict:
 
 
 def _first_file(arguments: JsonDict) -> str | None:
-    """The file that a call names, or the first one."""
+    """The file that a call names, or the first of several."""
     path = arguments.get("file_path")
     if isinstance(path, str) and path and "\0" not in path:
         return path
@@ -164,7 +165,7 @@ def _first_file(arguments: JsonDict) -> str | None:
 
 
 def _explained(answer: JsonDict) -> JsonDict:
-    """What the user would have to be asked about is refused with the reason why nobody asked."""
+    """The answer. If it is refused because the user would have to be asked, it also says why nobody asked."""
     told = cast("JsonDict", answer.get("structuredContent") or {})
     if not answer.get("isError") or told.get("errorKind") != Kind.DENIED_BY_USER:
         return answer

@@ -1,4 +1,5 @@
-"""Kept: what the texts of one call take, until nobody needs them: neither the call nor a write that goes on after its caller has hung up."""
+"""Kept: the memory that the texts of one call take, until nothing needs them: neither the call nor a write that continues after its
+caller has hung up."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 
 MOST = 128 * 1024 * 1024
-"""Bytes, as Python keeps them, of the texts in all calls of one session that are not done; as of writes over ACP."""
+"""The most bytes, as Python keeps them, of the texts in all unfinished calls of one session; the same as for writes over ACP."""
 
 
 class Kept:
-    """Counts its users; the texts are given back when the last one has gone."""
+    """Counts its users. The memory is given back when the last one is done."""
 
     def __init__(self, held: Held, size: int) -> None:
         self._held = held
@@ -22,24 +23,24 @@ class Kept:
         self._users = 1
 
     def needed(self) -> None:
-        """By one more."""
+        """Add a user."""
         self._users += 1
 
     def done(self, _: object = None) -> None:
-        """By one less."""
+        """Remove a user."""
         self._users -= 1
         if not self._users:
             self._held.give_back(self._size)
 
 
 class KeptTexts:
-    """Of all sessions."""
+    """The texts of all sessions."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Held] = {}
 
     def of(self, session_id: str, arguments: Mapping[str, object]) -> Kept | Refusal:
-        """Counts the texts of a call from now on, unless its session keeps too much already."""
+        """Count the texts of a call from now on. Returns a Refusal if its session keeps too much already."""
         held = self._sessions.setdefault(session_id, Held(MOST))
         size = held.take(*_texts(arguments))
         self._sessions = {one: held for one, held in self._sessions.items() if not held.nothing}

@@ -1,4 +1,5 @@
-"""KeptOpen: something that is opened when it is first needed and closed at the end, whichever task needs it."""
+"""KeptOpen: something that is opened when it is first needed and closed at the end, in whichever task it is
+needed."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ class KeptOpen(Generic[T]):
     def __init__(
         self, tasks: anyio.abc.TaskGroup, make: Callable[[], AbstractAsyncContextManager[T]]
     ) -> None:
-        """`tasks`: does not end before `close`."""
+        """`tasks`: must not end before `close`."""
         self._tasks = tasks
         self._make = make
         self._over = anyio.Event()
         self._opened: list[T] = []
 
     async def __call__(self) -> T:
-        """Not for two tasks at a time."""
+        """Open it, if it is not open. Must not be called by two tasks at a time."""
         if not self._opened:
             self._opened.append(await self._tasks.start(self._keep))
         return self._opened[0]

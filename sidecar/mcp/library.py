@@ -1,7 +1,7 @@
 """The official library's server over our streams: everything but the first answers.
 
-The streams are ours because texts must come through exactly: the library's own replace what is not UTF-8. What `Front` has answered
-is told to the library first, and its answers to that are dropped.
+The streams are ours because texts must arrive unchanged: the library's own streams replace what is not UTF-8. The library is
+first told what `Front` has answered, and its own answers to that are dropped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
 log = logging.getLogger(__name__)
 
 Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]
-"""A tool by name with its arguments, and the session in SESSION → MCP's CallToolResult as JSON."""
+"""(a tool's name, its arguments, the session from SESSION) → MCP's CallToolResult as JSON."""
 SESSION = "acp-sidecar/session"
-"""In `_meta` of a call: its session, by the agent's own id. Only what speaks for a whole agent needs it."""
+"""The field in `_meta` of a call that names its session, by the agent's own id. Only a caller that speaks for a whole agent
+needs it."""
 
 
 def server(call: Call, offered: Sequence[Mapping[str, Any]] = TOOLS) -> Server[dict[str, Any]]:
@@ -53,7 +54,7 @@ def server(call: Call, offered: Sequence[Mapping[str, Any]] = TOOLS) -> Server[d
 
 class Tools(Protocol):
     async def hello(self) -> None:
-        """They are there."""
+        """The tools are there."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any], session: str, /) -> dict[str, Any]:
@@ -69,7 +70,8 @@ async def run(
     write: Callable[[bytes], None],
     offered: Sequence[Mapping[str, Any]] = TOOLS,
 ) -> None:
-    """Serves until the client hangs up. `said`: what was answered already; `left`: a line that was read and not answered."""
+    """Serve until the client hangs up. `said`: the lines that were answered already; `left`: a line that was read and not
+    answered."""
     made = server(tools.call, offered)
     answered = {json.loads(line).get("id") for line in said} - {None}
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
@@ -105,14 +107,14 @@ async def _hand_over(
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        # the library would say nothing, and the client wait for ever
+        # the library would say nothing, and the client would wait for ever
         write(json.dumps(_not_understood(line)).encode() + b"\n")
         return
     await to_server.send(SessionMessage(message))
 
 
 def _not_understood(line: bytes) -> dict[str, Any]:
-    """JSON-RPC 2.0, section 5.1."""
+    """The error for a line that is no message (JSON-RPC 2.0, section 5.1)."""
     try:
         value: object = json.loads(line)
         number = cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None

@@ -19,11 +19,11 @@ Ask = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Local = Callable[[Ask, Mapping[str, Any]], Awaitable[JsonDict]]
 
 MAX_FOUND = 10_000
-"""Files of one Glob."""
+"""The most files of one Glob."""
 SECONDS = 60.0
-"""Most that a search may take; what was found until then is told."""
+"""The most seconds that a search may take. Whatever it has found until then is returned."""
 MAX_LINE = 500
-"""Code points of a line that are shown."""
+"""The most code points that are shown of a line."""
 
 
 async def glob(ask: Ask, given: Mapping[str, Any]) -> JsonDict:

@@ -16,9 +16,9 @@ from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket
 
 MAX_BYTES = 1024 * 1024
-"""Of one ReadBytes."""
+"""The most bytes of one ReadBytes."""
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
-"""What the vision interfaces of the large providers take; a larger one would fail the turn."""
+"""The limit of the large providers' vision interfaces. A larger image would fail the turn."""
 _IMAGES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -53,7 +53,7 @@ class ReadTools:
         for item in arguments.items("files", MAX_MANY):
             item.only("file_path", "offset", "limit")
             parts.append(_part(item))
-        # all places in the queues at once: a later write of this session does not overtake any of them
+        # takes all places in the queues at once: a later write of this session does not overtake any of them
         asked = [(self._service.ticket(session.id, path, "read"), path, *part) for path, *part in parts]
         content: list[Json] = []
         size = 0

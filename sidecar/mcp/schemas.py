@@ -1,6 +1,6 @@
 """The tools as agents see them: names, descriptions and JSON schemas. Plain data, so that listing them imports nothing.
 
-`Read`, `Edit` and `Write` have the schemas of Claude's own tools, which can be aliased to them. Lines count from 1, sizes are bytes.
+`Read`, `Edit` and `Write` have the schemas of Claude's own tools, which can be aliased to them. Lines count from 1, sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ INSTRUCTIONS = (
     "reviews what they change. Prefer them to other ways of reading and writing files."
 )
 MAX_MANY = 100
-"""Files of one ReadMany, edits of one EditMany."""
+"""The most files of one ReadMany, and the most edits of one EditMany."""
 SECONDS = 30
-"""How long Watch waits."""
+"""How long Watch waits by default."""
 MAX_SECONDS = 55
-"""Clients give up on a call after a minute."""
+"""The longest that Watch waits: clients give up on a call after a minute."""
 
 
 def _tool(
@@ -52,7 +52,7 @@ def _tool(
     destroys: bool = False,
     repeatable: bool = True,
 ) -> JsonDict:
-    """`destroys`: it may take away what was there. `repeatable`: a second call with the same arguments changes nothing more."""
+    """`destroys`: the tool may remove existing text. `repeatable`: a second call with the same arguments changes nothing more."""
     annotations: JsonDict = {"title": title, "readOnlyHint": reads, "openWorldHint": False}
     if not reads:
         annotations |= {"destructiveHint": destroys, "idempotentHint": repeatable}
@@ -272,5 +272,6 @@ TOOLS: tuple[JsonDict, ...] = (
 )
 NAMES = tuple(str(tool["name"]) for tool in TOOLS)
 SAVE = "Save"
-"""A tool that is in no list, so that no model calls it: hooks of agents that read the disk do, right before they read (connect/agents.py).
-{file_path}; it saves what the user has not saved there, where their settings let that be done for agents."""
+"""A tool that is in no list, so that no model calls it. Hooks of agents that read the disk call it right before they read
+(connect/agents.py). Its argument is {file_path}; it saves the user's unsaved text of that file, if the user's settings permit this for
+agents."""

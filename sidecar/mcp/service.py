@@ -1,4 +1,4 @@
-"""The workspace as the tools see it: everything a tool may ask for, as Protocols."""
+"""The workspace as the tools see it: everything that a tool may request, as Protocols."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidecar.workspace.state.queues import Ticket
 
 
 class Tools(Protocol):
-    """`workspace.agent_tools.AgentTools`; see there for what the methods promise."""
+    """`workspace.agent_tools.AgentTools`; see there for the contract of the methods."""
 
     @property
     def editor_context(self) -> Context: ...
@@ -51,13 +51,13 @@ class Changes(Protocol):
 
 
 class Guests(Protocol):
-    """`workspace.guests.Guests`; see there for what the method promises."""
+    """`workspace.guests.Guests`; see there for the contract of the method."""
 
     def call(self, session_id: str, /) -> AbstractAsyncContextManager[Refusal | None]: ...
 
 
 class Service(Protocol):
-    """`workspace.service.Workspace`; see there for what the methods promise."""
+    """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property
     def tools(self) -> Tools: ...

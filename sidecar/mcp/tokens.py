@@ -1,8 +1,9 @@
-"""Tokens: which session a caller speaks for. One secret a session, handed over in the environment of its tool process, and nowhere else; or
-one for all sessions of an agent, handed over in the environment of that agent's process, which names a session with each call.
+"""Tokens: which session a caller speaks for. A token is a secret for one session, passed in the environment of its tool process and
+nowhere else. Or it is for all sessions of an agent, passed in the environment of the agent's process, which then names a session with each
+call.
 
-Only digests are kept, so that comparing them tells nothing. A token is worth something only while the workspace has its session; a
-session that is opened again gets another one.
+Only digests are kept, so comparing them reveals nothing. A token is valid only while the workspace has its session; a session that is
+opened again gets a new one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from hashlib import sha256
 
 BYTES = 32
 WORKING = "*"
-"""In place of a session, from agents whose tools do not say for which one they work: the only one that has a turn. With two turns at once, it
-is nobody's call."""
+"""Used in place of a session by agents whose tools do not say for which session they work: it means the only session that has a turn. With
+two turns at once, the call belongs to none."""
 
 
 class Tokens:
@@ -23,13 +24,13 @@ class Tokens:
         self._agents: dict[str, bytes] = {}
 
     def make(self, session_id: str) -> str:
-        """A new token of this session; an earlier one of its is worth nothing any more."""
+        """A new token for this session. Its earlier token is no longer valid."""
         token = secrets.token_hex(BYTES)
         self.adopt(session_id, token)
         return token
 
     def adopt(self, session_id: str, token: str) -> None:
-        """A token that somebody else has made, who is known to speak for this session."""
+        """Accept a token that somebody else has made who is known to speak for this session."""
         self.forget(session_id)
         digest = self._digests[session_id] = _digest(token)
         self._sessions[digest] = session_id
@@ -40,7 +41,7 @@ class Tokens:
             del self._sessions[digest]
 
     def make_for_agent(self, agent: str) -> str:
-        """A new token of this agent's process; one of an earlier process is worth nothing any more."""
+        """A new token for this agent's process. The token of an earlier process is no longer valid."""
         token = secrets.token_hex(BYTES)
         self._agents[agent] = _digest(token)
         return token

@@ -1,7 +1,7 @@
 """`acp-sidecar mcp`: one MCP server on stdio, for one session, from the first line to the last.
 
-A token in the environment says for which session it speaks. Without one, or when the sidecar is gone, the tools answer with an error
-that says so; the agent's own tools go on working. `acp-sidecar mcp --guest AGENT` needs no token (guest_caller.py).
+A token in the environment says for which session it speaks. Without one, or if the sidecar is gone, the tools answer with an error that
+says so; the agent's own tools continue to work. `acp-sidecar mcp --guest AGENT` needs no token (guest_caller.py).
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from sidecar.mcp.guest_caller import Sidecars
 
 TOKEN = "ACP_SIDECAR_TOKEN"
-"""Environment variable with the session's token."""
+"""The environment variable with the session's token."""
 RELAY = "ACP_SIDECAR_RELAY"
-"""Environment variable with the socket of a relay, where the agent runs elsewhere; see relayed/."""
+"""The environment variable with the socket of a relay, for an agent that runs elsewhere; see relayed/."""
 JOINED = "ACP_SIDECAR_JOINED"
-"""The same for the session of an agent that has joined from behind the proxy; without one in it, a session's is this with its id."""
+"""The environment variable with the secret of a session that joined from behind the proxy, or with one for all sessions of such an agent: a
+call that names a session then adds the session's id to it."""
 
 
 class Sidecar(Protocol):
     """A connection to the running sidecar."""
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        """Raises ConnectionError in words when it is gone, ValueError with the sidecar's own words for a "no"."""
+        """Call a method. Raises ConnectionError with a message if the sidecar is gone, and ValueError with the sidecar's own message if
+        it refuses."""
         ...
 
 
@@ -38,7 +40,7 @@ Connect = Callable[[], Awaitable[Sidecar]]
 
 
 class Serves(Protocol):
-    """Serves what the front leaves over: the library, with whatever carries out the calls."""
+    """Serves what the front leaves: the library, with whatever carries out the calls."""
 
     def __call__(self, front: Front, lines: BinaryIO, write: Callable[[bytes], None], /) -> None: ...
 
@@ -51,7 +53,8 @@ def run(
     numbered: bool = False,
     whole: bool = False,
 ) -> int:
-    """`streams`: descriptors of stdin and stdout that nobody else uses. `numbered`: as some agents' own Read. `whole`: see Caller."""
+    """Serve one session. `streams`: descriptors of stdin and stdout that nothing else uses. `numbered`: number the lines of Read, as
+    some agents' own Read does. `whole`: see Caller."""
 
     def rest(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> None:
         import anyio
@@ -67,8 +70,8 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """`alone`: what does the work where no sidecar runs. `hosted`: a sidecar started the agent and has given it these tools already, so it
-    is offered none."""
+    """A guest. `alone`: carries out the calls if no sidecar runs. `hosted`: a sidecar started the agent and has given it these tools
+    already, so none are offered here."""
 
     agent: str
     folder: str
@@ -80,7 +83,7 @@ class Guest:
 
 
 def run_guest(streams: tuple[int, int], guest: Guest, *, numbered: bool = False) -> int:
-    """As `run`, for an agent that nobody here has started."""
+    """Like `run`, for an agent that no sidecar has started."""
     front = Front(()) if guest.hosted else Front()
 
     def rest(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> None:

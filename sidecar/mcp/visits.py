@@ -2,7 +2,7 @@
 
     visit  {agent, folder}  →  {"token"}  |  {"refused": words}
 
-The token is for the calls (calls.py), as a session's. Both end with the connection.
+The token is used for calls (calls.py), like a session's. The session and the token end with the connection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sidecar.workspace.ports.ports import AgentFailed
 
 
 class Guests(Protocol):
-    """`workspace.guests.Guests`; see there for what the methods promise."""
+    """`workspace.guests.Guests`; see there for the contract of the methods."""
 
     def open(self, agent: str, folder: str, *, allowed: bool | None = None) -> str: ...
     def close(self, session_id: str) -> None: ...
@@ -26,7 +26,7 @@ class Guests(Protocol):
 
 class Visit:
     def __init__(self, guests: Guests, tokens: Tokens, *, allowed: bool | None = None) -> None:
-        """`allowed`: nobody is asked."""
+        """`allowed`: the answer, if the user is not to be asked. None: ask."""
         self._guests = guests
         self._tokens = tokens
         self._allowed = allowed
@@ -44,7 +44,7 @@ class Visit:
             return {"refused": "the folder should be an absolute path"}
         if len(folder) > LONGEST_PATH:
             return {"refused": "the folder's path is too long"}
-        self.gone()  # a second visit takes the place of the first
+        self.gone()  # a second visit replaces the first
         try:
             self._session = self._guests.open(name, folder, allowed=self._allowed)
         except AgentFailed as failed:

@@ -1,6 +1,6 @@
-"""Edit, EditMany, Append, Write: changes of the text as it is in the moment, each one undo step of its file.
+"""Edit, EditMany, Append, Write: changes to the text as it is at that moment, each one undo step of its file.
 
-A write that has begun runs to its end, also when its caller goes away: half a write is worse than one that nobody hears about.
+A write that has begun runs to its end, even if its caller goes away: half a write is worse than one whose answer nobody gets.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket
 
 CONTEXT = 3
-"""Lines shown around an edit that was made."""
+"""The lines shown around an edit that was made."""
 MAX_SHOWN = 40
-"""Lines of it that are shown at most."""
+"""The most lines shown of an edit."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class WriteTools:
     async def edit(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path", "old_string", "new_string", "replace_all")
         path, step = arguments.path(), _step(arguments)
-        if not step.old:  # it makes a file, or fills an empty one, as agents' own tools take it
+        if not step.old:  # creates a file, or fills an empty one, as with agents' own tools
 
             def filled(text: str) -> str | Refusal:
                 return replaced(text, (step,), path) if text else step.new
@@ -91,7 +91,7 @@ class WriteTools:
         content: str,
         did: str,
     ) -> Answer:
-        """Edits the file; where there is none, makes one that says `content`. Nothing of this session's comes between the two."""
+        """Edit the file; if there is none, create one with `content`. Nothing else of this session comes between the two."""
         change = self._change(session, path, edited)
         last = self._service.ticket(session.id, path, "write")
 
@@ -114,7 +114,8 @@ class WriteTools:
         return said(_done(change.path, "updated", done) + (f"\n{shown}" if shown else ""))
 
     async def _all_or_nothing(self, session: ToolSession, changes: Sequence[_Change]) -> Answer:
-        """Each is tried on the text as it is before the first is made; one that fails later takes back those that were made."""
+        """Try every change on the current text before the first is made. If one fails later, those that were made are taken
+        back."""
         made: list[_Change] = []
         try:
             for change in changes:
@@ -137,7 +138,7 @@ class WriteTools:
     async def _decided(
         self, session: ToolSession, changes: Sequence[_Change], answers: Sequence[WriteDone]
     ) -> Answer:
-        """What is said of changes that were all made, and about which the user may still have to decide, in any order."""
+        """The answer for changes that were all made, but that the user may still have to decide on, in any order."""
         decided = await asyncio.gather(*(self._service.decided(session.id, answer) for answer in answers))
         words = [
             answer.message if isinstance(answer, Refusal) else _done(change.path, "updated", answer)
@@ -147,7 +148,7 @@ class WriteTools:
         return failed(text) if any(isinstance(answer, Refusal) for answer in decided) else said(text)
 
     async def _take_back(self, session: ToolSession, made: Sequence[_Change]) -> list[str]:
-        """Those that could not be taken back."""
+        """Take back the changes. Returns the paths of those that could not be taken back."""
         left: list[str] = []
         for change in reversed(made):
             before, after = change.replacing.before, change.replacing.after
@@ -157,7 +158,7 @@ class WriteTools:
         return left
 
     def _change(self, session: ToolSession, path: str, change: Callable[[str], str | Refusal]) -> _Change:
-        """Takes its place in the document's queue now."""
+        """A change that takes its place in the document's queue now."""
 
         def bounded(text: str) -> str | Refusal:
             after = change(text)
@@ -189,7 +190,7 @@ def _all(steps: Sequence[Replacement], path: str) -> Callable[[str], str | Refus
 
 
 def _without(before: str, after: str) -> Callable[[str], str | Refusal]:
-    """Takes the change from `before` to `after` out of a text that may have moved on."""
+    """A function that removes the change from `before` to `after` from a text that may have changed since."""
 
     def change(text: str) -> str | Refusal:
         match merge(after, text, before):
@@ -228,7 +229,7 @@ def _done(path: str, did: str, done: WriteDone) -> str:
 
 
 def _around(before: str, after: str) -> str:
-    """The lines of `after` around the first and last change, numbered from 1; "" when there are too many."""
+    """The lines of `after` around the first and last change, numbered from 1. "" if there are too many."""
     old, new = before.split("\n"), after.split("\n")
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
