@@ -1,5 +1,5 @@
-"""connected: a connection to the sidecar that is meant, for a process with an event loop. Fails with the built-in errors, which need no
-import: ConnectionError when there is no sidecar, ValueError for its own "no"."""
+"""connected: a connection to the right sidecar, for a process with an event loop. It fails with the built-in errors, which need no
+import: ConnectionError if there is no sidecar, ValueError if the sidecar refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Calling:
 
 
 async def connected(cwd: str, env: Mapping[str, str]) -> Calling:
-    """Raises ConnectionError."""
+    """Connect to the sidecar for the folder `cwd`. Raises ConnectionError."""
     client = await anyio.to_thread.run_sync(find, cwd, env)
     if client is None:
         raise ConnectionError("no acp-sidecar is running for this folder")

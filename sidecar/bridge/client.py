@@ -38,7 +38,7 @@ class Failed(BridgeError):
 
 
 class Client:
-    """Use it from one thread. After Lost it cannot be used any more."""
+    """Use it from one thread. It cannot be used after Lost."""
 
     def __init__(self, connection: socket.socket, entry: Entry) -> None:
         """Use `connect` instead."""
@@ -49,9 +49,7 @@ class Client:
 
     @classmethod
     def connect(cls, entry: Entry, timeout: float = Limits().handshake) -> Client:
-        """Connects, and returns once both sides have proved who they are. Raises Unreachable. `timeout`: seconds for
-        all of it.
-        """
+        """Connect. Returns once both sides have proved who they are. Raises Unreachable. `timeout`: seconds for all of it."""
         if UNSUPPORTED:
             raise Unreachable(UNSUPPORTED)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -73,9 +71,8 @@ class Client:
         return client
 
     def call(self, method: str, params: Mapping[str, object] | None = None, timeout: float = 330.0) -> Any:
-        """Calls a method and returns its result as plain JSON. `timeout` in seconds. Raises Lost, and Failed, also for
-        a request that is too large to send.
-        """
+        """Call a method and return its result as plain JSON. `timeout` in seconds. Raises Lost, and Failed, also for a request
+        that is too large to send."""
         self._serial += 1
         request = encode({"id": self._serial, "method": method, "params": dict(params or {})})
         if len(request) > MESSAGE_BYTES:
@@ -97,7 +94,8 @@ class Client:
                 raise Failed("the sidecar reported an error without a message")
 
     def detach(self) -> socket.socket:
-        """The connection, for whoever goes on with it; this Client is of no use any more. Only before any call that is unanswered."""
+        """The connection, for a caller that continues with it. This Client cannot be used any more. Call this only while no
+        request is unanswered."""
         detached = self._connection.dup()
         self._connection.close()
         return detached
@@ -112,7 +110,7 @@ class Client:
         self.close()
 
     def _shake_hands(self, deadline: float) -> None:
-        """Carries out the handshake of proof.py."""
+        """Perform the handshake of proof.py."""
         entry = self.entry
         ours = proof.new_nonce()
         self._send(encode({"v": proof.VERSION, "nonce": ours}), deadline)

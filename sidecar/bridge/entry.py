@@ -47,7 +47,7 @@ def socket_of(folder: Path, entry_id: str) -> str:
 
 
 def write(folder: Path, entry: Entry) -> None:
-    """Writes the entry, replacing an older one. Raises OSError."""
+    """Write the entry, replacing an older one. Raises OSError."""
     value = {
         "v": VERSION,
         "pid": entry.pid,
@@ -67,9 +67,7 @@ def write(folder: Path, entry: Entry) -> None:
 
 
 def read(folder: Path, entry_id: str) -> Entry | None:
-    """Reads the entry with this id. Returns None if there is none, or none that can be trusted to come from this user's
-    sidecar.
-    """
+    """The entry with this id. None if there is none, or none that can be trusted to come from this user's sidecar."""
     try:
         # Non-blocking: a FIFO in its place must not block us.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -18,7 +18,7 @@ from sidecar.bridge.entry import Entry, is_id, read
 
 
 def find(cwd: str, env: Mapping[str, str]) -> Client | None:
-    """A connection to the sidecar for the folder `cwd`; None if there is none."""
+    """A connection to the sidecar for the folder `cwd`. None if there is none."""
     ranked, _ = _entries(cwd, env)
     return next(_connected(ranked), None)
 
@@ -30,11 +30,11 @@ def find_all(cwd: str, env: Mapping[str, str]) -> Iterator[Client]:
 
 
 def serving(cwd: str, env: Mapping[str, str]) -> Client | None:
-    """A connection to the sidecar that has this folder open; None where none does. Raises ConnectionError where one does, and does
-    not answer: what the user sees is there, and not on the disk."""
+    """A connection to the sidecar that has this folder open. None if no sidecar has. Raises ConnectionError if one has it open and does
+    not answer: it knows what the user sees, which is not on the disk."""
     busy: Unreachable | None = None
     entries = containing(os.path.realpath(cwd), env)
-    # the one that started us is meant
+    # the one that started us comes first
     for entry in sorted(entries, key=lambda entry: entry.id != env.get(VARIABLE)):
         try:
             return Client.connect(entry)
@@ -47,8 +47,8 @@ def serving(cwd: str, env: Mapping[str, str]) -> Client | None:
 
 
 def containing(path: str, env: Mapping[str, str]) -> list[Entry]:
-    """The sidecars with a root that contains this real path, or is it: the deepest first, the newest among equals. Whether they still run is
-    not looked at."""
+    """The sidecars with a root that contains this real path or is equal to it: the deepest first, the newest among equals. Does not check
+    whether they still run."""
     here = PurePath(path)
     near = [(depth, entry.started, entry) for entry in _listed(env) if (depth := _depth(entry, here))]
     return [entry for _, _, entry in sorted(near, key=lambda row: row[:2], reverse=True)]
@@ -91,7 +91,7 @@ def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]
 
 
 def _depth(entry: Entry, here: PurePath) -> int:
-    """How many components the deepest root that contains `here` has; 0 if none does."""
+    """The number of components of the deepest root that contains `here`. 0 if none does."""
     roots = (PurePath(root) for root in entry.roots)
     return max((len(root.parts) for root in roots if here.is_relative_to(root)), default=0)
 

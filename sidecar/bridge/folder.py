@@ -1,9 +1,9 @@
 """The folder for sockets and entries: owned by the user, closed to everybody else, with a short path.
 
-`$XDG_RUNTIME_DIR` if it is set and private; otherwise the system's runtime folder for the user; otherwise a folder in
-the temporary folder with the user's number in its name. A candidate that belongs to somebody else, is a link or is open
-to others is skipped and never repaired: somebody may have put it there to listen. Nothing is kept here that outlives a
-sidecar.
+`$XDG_RUNTIME_DIR` if it is set and private; otherwise the system's runtime folder for the user; otherwise a folder
+in the temporary folder with the user's number in its name. A candidate that belongs to another user, is a link or is
+open to others is skipped and never repaired: somebody may have put it there to listen. Nothing in this folder
+outlives a sidecar.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def made(env: Mapping[str, str]) -> Path:
 
 
 def existing(env: Mapping[str, str]) -> Path | None:
-    """The folder where sidecars with this environment are found; None if there is none."""
+    """The folder in which sidecars with this environment are found. None if there is none."""
     return next((path for path in candidates(env) if not why_not(path)), None)
 
 
 def why_not(path: Path) -> str:
-    """Why `path` cannot serve as a private folder of the user, in words; "" if it can."""
+    """Why `path` cannot be used as a private folder of the user, in words. "" if it can."""
     try:
         found = path.lstat()
     except OSError as error:

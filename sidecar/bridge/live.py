@@ -1,6 +1,4 @@
-"""LiveSidecars: implements `recovery.live.Live` over the bridge. Files that are open in a running editor are reverted
-there.
-"""
+"""LiveSidecars: implements `recovery.live.Live` over the bridge. Files that are open in a running editor are reverted there."""
 
 from __future__ import annotations
 
@@ -18,13 +16,13 @@ from sidecar.recovery.revert import AGENT
 OPEN_SECONDS = 10.0
 """For asking whether a file is open."""
 MAX_TEXT = 1024 * 1024
-"""Code points of the texts of a file's writes that are sent one by one. The other side merges so much in a few milliseconds."""
+"""The most code points of the texts of a file's writes that are sent one by one. The other side merges this much in a few milliseconds."""
 LOOK_SECONDS = 30.0
-"""For bringing a document up to its file."""
+"""For updating a document from its file."""
 
 
 class LiveSidecars:
-    """All of the user's running sidecars; connects at the first question. Close it at the end."""
+    """All of the user's running sidecars. Connects at the first question. Close it at the end."""
 
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._cwd = cwd
@@ -80,7 +78,7 @@ class LiveSidecars:
                 return "the sidecar's answer was not understood; its version may be different"
 
     def look(self, path: str) -> None:
-        with suppress(BridgeError):  # one of another version, or gone
+        with suppress(BridgeError):  # a sidecar of another version, or gone
             self._having[path].call("look", {"path": path}, LOOK_SECONDS)
 
     def close(self) -> None:
@@ -95,8 +93,8 @@ class LiveSidecars:
 
 
 def _runs(writes: Sequence[Recorded], texts: Sequence[Texts]) -> list[Write]:
-    """Their texts, newest first, each alone: the other side, which knows the editor's text, leaves out what is not in it. Where that is too much, those
-    are joined that follow one another, but for the newest ones whose outcome is unknown."""
+    """The texts of the writes, newest first, each write separately: the other side, which knows the editor's text, leaves out what is not in it. If
+    the texts are too long, consecutive writes are joined, except the newest ones whose outcome is unknown."""
     if sum(len(text or "") for pair in texts for text in pair) <= MAX_TEXT:
         return list(texts)
     unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))

@@ -1,7 +1,7 @@
-"""LongRequest: a long line over the bridge, as the request in it.
+"""LongRequest: a long line over the bridge, decoded into the request in it.
 
-What is put into a file may be a Text: the `content` of `writeFile` and of the tool Write, and the texts of `apply`. All else is handed on as
-strings, which must be short enough to be made in one step.
+The texts for files may be a Text: the `content` of `writeFile` and of the tool Write, and the texts of `apply`. All other text is passed
+on as strings, which must be short enough to be created in one step.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _BEGINS = re.compile(rb'\{"id": ?(\d{1,15}),')
 
 
 class LongRequest(LongJson):
-    """`feed` it until its end, then take its `message`."""
+    """`feed` it the line to its end, then take its `message`."""
 
     def __init__(self, text: int) -> None:
-        """`text`: bytes of its longest text, as UTF-8. An edit has two."""
+        """`text`: the most bytes of its longest text, as UTF-8. An edit has two texts."""
         super().__init__(2 * text, text, piece=text, writes=_WRITES)
 
     def message(self) -> Generator[None, None, Message]:
-        """The request; one that cannot be used has the reason as its params. Raises Malformed. Others should run whenever it yields."""
+        """The request. If it cannot be used, its params are the reason. Raises Malformed. Other tasks should run whenever this yields."""
         if self.wrong is not None:
             return self._refused(self.wrong)
         message = decode(self.skeleton)
@@ -44,7 +44,7 @@ class LongRequest(LongJson):
 
 
 def _written(message: Message) -> list[object]:
-    """What a file may get."""
+    """The texts that may go into files."""
     params = _object(message.get("params"))
     match message.get("method"):
         case "writeFile":

@@ -1,9 +1,9 @@
-"""The methods of the bridge: a table from names to what answers them, plain JSON in and out.
+"""The methods of the bridge: a table from names to functions, with plain JSON as input and output.
 
     status          {}                 → as `sidecar.status`
     openDocuments   {}                 → {"documents": [{"uri", "dirty", "desynchronised"}]}
     isOpen          {path}             → {"open": true | false}
-    look            {path}             → {}: its file was changed on the disk; the document has it now
+    look            {path}             → {}: the file was changed on the disk, and the document has the change now
     apply           {path, steps: [{base, wanted}], label, session?, takesBack?: [id]}
                     → {"result": "applied" | "conflict" | "not_open" | "refused", "reason", "saved"}
 

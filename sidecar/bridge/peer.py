@@ -19,7 +19,7 @@ def is_same_user(connection: socket.socket) -> bool:
 
 
 def uid_of(connection: socket.socket) -> int | None:
-    """The number of the user at the other end; None if it is unknown."""
+    """The number of the user at the other end. None if it is unknown."""
     try:
         if sys.platform == "linux":
             raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("=iII"))

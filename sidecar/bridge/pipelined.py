@@ -14,10 +14,11 @@ from sidecar.bridge.wire import decode as decoded
 
 
 class Pipelined:
-    """After Lost it is of no use any more."""
+    """It cannot be used after Lost."""
 
     def __init__(self, connection: socket.socket, lost: str) -> None:
-        """In a running loop. `connection`: to whoever is known to be the right one. `lost`: what to say when it is gone."""
+        """Create it in a running loop. `connection`: to a process that is known to be the right one. `lost`: the message if the
+        connection is lost."""
         self._lost = lost
         self._connection = connection
         self._connection.setblocking(False)
@@ -29,7 +30,7 @@ class Pipelined:
 
     @classmethod
     def of(cls, client: Client) -> Self:
-        """Takes a Client's connection over."""
+        """Take over a Client's connection."""
         return cls(client.detach(), f"the sidecar with process id {client.entry.pid} was lost")
 
     @property
@@ -37,7 +38,7 @@ class Pipelined:
         return self._reading.done()
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        """The result, plain JSON. Raises Failed, also for what is too large to be sent, and Lost."""
+        """The result, plain JSON. Raises Failed, also for a request that is too large to send, and Lost."""
         self._serial += 1
         number = self._serial
         request = encode({"id": number, "method": method, "params": dict(params)})
@@ -45,7 +46,7 @@ class Pipelined:
             raise Failed(f"that is more than {MESSAGE_BYTES} bytes, the most that can be sent to the sidecar")
         answer = self._waiting[number] = self._loop.create_future()
         try:
-            async with self._sending:  # a request that is given up half sent would spoil the next
+            async with self._sending:  # a request abandoned half sent would spoil the next
                 await asyncio.shield(asyncio.ensure_future(self._send(request)))
             return await answer
         finally:
@@ -78,7 +79,7 @@ class Pipelined:
         number = message.get("id")
         answer = self._waiting.get(number) if isinstance(number, int) else None
         if answer is None or answer.done():
-            return  # to a request that was given up
+            return  # answers a request that was given up
         if "result" in message:
             answer.set_result(message["result"])
             return

@@ -5,9 +5,9 @@
     client → server   {"proof": HMAC(secret, "client", c, s, socket)}
     server → client   {"ok": true, …}
 
-The server proves itself first, so a program that took its place at the socket learns nothing it could use elsewhere. Both
-nonces are in both proofs, so none can be used a second time; the role is, so none can be sent back to whoever made it; the
-socket's path is, so none made for one sidecar serves for another.
+The server proves itself first, so a program that took its place at the socket learns nothing that it could use
+elsewhere. Each proof contains both nonces, so none can be used twice; the role, so none can be sent back to its maker;
+and the socket's path, so none made for one sidecar is valid for another.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ def is_nonce(value: object) -> bool:
 
 def prove(secret: bytes, role: Role, client_nonce: str, server_nonce: str, socket: str) -> str:
     """HMAC-SHA256 as hex. Nonces have a fixed length and the path comes last, so different inputs never give the same
-    message.
-    """
+    message."""
     said = b"\0".join(
         (
             b"acp-sidecar bridge 1",
@@ -48,5 +47,5 @@ def prove(secret: bytes, role: Role, client_nonce: str, server_nonce: str, socke
 
 
 def is_proof(given: object, expected: str) -> bool:
-    """Compares in constant time."""
+    """Whether a proof is the expected one. Compares in constant time."""
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())

@@ -1,9 +1,9 @@
 """Claim: one sidecar's place in the folder, from `take` to `release`: a lock, a socket and an entry under one random
 name.
 
-Only the living process holds the lock, so only the lock distinguishes a living sidecar's socket from a dead one's.
-Process ids are reused, and a socket's file says nothing. The lock file gets its final name only when it is locked, and
-is removed last.
+Only the living process holds the lock, so only the lock distinguishes a living sidecar's socket from a dead one's:
+process ids are reused, and the existence of a socket's file proves nothing. The lock file gets its final name only when
+it is locked, and is removed last.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Claim:
 
     @classmethod
     def take(cls, folder: Path, entry_id: str) -> Claim:
-        """Takes a place in `folder`, which `folder.made` returned. Raises OSError."""
+        """Take a place in `folder`, which `folder.made` returned. Raises OSError."""
         new, final = folder / f"{entry_id}.new", folder / f"{entry_id}.lock"
         for _ in range(_TRIES):
             lock = os.open(new, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -61,7 +61,7 @@ class Claim:
         raise OSError(f"the lock of {entry_id} cannot be taken")
 
     def listen(self) -> socket.socket:
-        """Creates the listening socket. Raises OSError, also if something exists at its path: nothing is ever replaced."""
+        """Create the listening socket. Raises OSError, also if something exists at its path: nothing is ever replaced."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(self.socket_path)
@@ -73,15 +73,14 @@ class Claim:
         return listener
 
     def publish(self, roots: Sequence[str]) -> None:
-        """Writes the entry, replacing an older one. Raises OSError."""
+        """Write the entry, replacing an older one. Raises OSError."""
         real = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
         entry = Entry(self.id, os.getpid(), self._started, time.time(), real, self.socket_path, self.secret)
         entries.write(self.folder, entry)
 
     def release(self) -> None:
-        """Removes everything. Closes the lock's descriptor last, so that nobody mistakes the rest for leftovers
-        meanwhile.
-        """
+        """Remove everything. Closes the lock's descriptor last, so that nobody mistakes the rest for leftovers
+        meanwhile."""
         _remove(self.folder, self.id)
         os.close(self._lock)
 
@@ -93,13 +92,13 @@ def listed(folder: Path) -> list[Entry]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes the leftovers of dead sidecars. Never raises."""
+    """Remove the leftovers of dead sidecars. Never raises."""
     for entry_id in _ids(folder):
         sweep_one(folder, entry_id)
 
 
 def sweep_one(folder: Path, entry_id: str) -> bool:
-    """Removes everything of this sidecar if it is dead. Returns whether it was."""
+    """Remove everything of this sidecar if it is dead. Returns whether it was."""
     # Check "new" before "lock": the lock file is renamed from one to the other, and must not be missed under both
     # names.
     locks = [path for kind in ("new", "lock") if (path := folder / f"{entry_id}.{kind}").exists()]

@@ -40,29 +40,28 @@ Method = Callable[[Mapping[str, Any]], Awaitable[object]]
 
 
 class Caller(Protocol):
-    """What one client is given beside the common methods, for as long as it is connected."""
+    """The additional methods of one client, for as long as it is connected."""
 
     def methods(self) -> Mapping[str, Method]: ...
     def gone(self) -> None:
-        """It has hung up."""
+        """The client has hung up."""
         ...
 
 
 READ = 256 * 1024
 LARGE = 256 * 1024
-"""Messages of at least this many bytes are taken in while they arrive."""
+"""Messages of at least this many bytes are decoded while they arrive."""
 ACCEPT_AGAIN = 1.0
-"""Seconds to wait if the system has no descriptor left for a new client."""
+"""The seconds to wait if the system has no descriptor left for a new client."""
 
 
 class Refused(Exception):
-    """A method refuses; the message is for the user."""
+    """A method refuses. The message is for the user."""
 
 
 class BridgeServer:
     """One sidecar's server. `run` serves until it is cancelled. If there is no place for a socket, it logs that and
-    returns.
-    """
+    returns."""
 
     def __init__(
         self,
@@ -75,11 +74,11 @@ class BridgeServer:
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
     ) -> None:
-        """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client.
-        `longest_text`: bytes of the largest file that may be written."""
+        """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client,
+        returns what answers its additional methods. `longest_text`: the bytes of the largest file that may be written."""
         self.id = bridge_id or new_id()
         self.listening = anyio.Event()
-        """Set when clients can find it."""
+        """Set once clients can find the server."""
         self._methods = methods
         self._each = each
         self._roots = list(roots)
@@ -91,12 +90,12 @@ class BridgeServer:
         self._clients: set[socket.socket] = set()
 
     def roots_changed(self, roots: Sequence[str]) -> None:
-        """Sets the editor's current folders."""
+        """Set the editor's current folders."""
         self._roots = list(roots)
         self._moved.set()
 
     async def run(self) -> None:
-        """Serves clients. When it returns or is cancelled, others can no longer find it."""
+        """Serve clients. When this returns or is cancelled, others can no longer find the server."""
         if UNSUPPORTED:
             log.info("%s", UNSUPPORTED)
             return
@@ -129,12 +128,12 @@ class BridgeServer:
         return claim, listener
 
     async def _publish(self, claim: Claim) -> None:
-        """Raises OSError. Runs in a thread, because a root may be on a slow disk."""
+        """Write the entry. Raises OSError. Runs in a thread, because a root may be on a slow disk."""
         self._moved = anyio.Event()
         await anyio.to_thread.run_sync(claim.publish, self._roots)
 
     async def _follow(self, claim: Claim) -> None:
-        """Writes the entry again whenever the roots change."""
+        """Write the entry again whenever the roots change."""
         while True:
             await self._moved.wait()
             try:
@@ -143,7 +142,8 @@ class BridgeServer:
                 log.warning("the bridge's entry cannot be renewed: %s", error.strerror)
 
     async def _accept(self, claim: Claim, listener: socket.socket) -> None:
-        """Does not use `loop.sock_accept`, which loses a connection if it is cancelled at the wrong moment."""
+        """Accept clients. Does not use `loop.sock_accept`, which loses a connection if it is cancelled at the wrong
+        moment."""
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as tasks:
 
@@ -195,9 +195,8 @@ class BridgeServer:
                 self._clients.discard(connection)
 
     async def _shake_hands(self, claim: Claim, client: _Client) -> None:
-        """Carries out the handshake of proof.py. Raises Malformed if the client does not know the secret or belongs to
-        another user.
-        """
+        """Perform the handshake of proof.py. Raises Malformed if the client does not know the secret or belongs to
+        another user."""
         hello = await client.receive()
         theirs = hello.get("nonce")
         if hello.get("v") != proof.VERSION or not proof.is_nonce(theirs):
@@ -277,7 +276,7 @@ class _Client:
         return message
 
     async def receive_or_end(self) -> Message | None:
-        """The next message; None at the end. Raises Malformed, OSError, and TimeoutError for a message that never ends."""
+        """The next message. None at the end. Raises Malformed, OSError, and TimeoutError for a message that never ends."""
         while (line := self.lines.next()) is None:
             if self.lines.begun:
                 with anyio.fail_after(self._limits.line):
@@ -306,7 +305,7 @@ class _Client:
             self.lines.feed(await self._more())
 
     async def _more(self) -> bytes:
-        """What comes next of a message. Raises Malformed at the end."""
+        """The next bytes of a message. Raises Malformed at the end."""
         data = await self._read()
         if not data:
             raise Malformed("it hung up within a message")
@@ -316,14 +315,14 @@ class _Client:
         return await self._loop.sock_recv(self.connection, READ)
 
     async def send(self, message: Message) -> None:
-        """Sends a message. Raises OSError, and TimeoutError if the client does not take it."""
+        """Send a message. Raises OSError, and TimeoutError if the client does not accept it."""
         async with self._sending:
             with anyio.fail_after(self._limits.send):
                 waiting: list[bytes] = []
                 size = 0
                 for piece in pieces(
                     message
-                ):  # not before: many answers may wait for a client that does not read
+                ):  # not encoded earlier: many answers may wait for a client that does not read
                     waiting.append(piece)
                     size += len(piece)
                     if size > READ:
@@ -340,7 +339,7 @@ class _Client:
 
 
 async def _in_steps(steps: Generator[None, None, T]) -> T:
-    """What they return. Others run between two of them."""
+    """Run the steps to the end and return their result. Other tasks run after each step."""
     while True:
         try:
             next(steps)

@@ -1,7 +1,7 @@
 """Several: connections to whichever running sidecars a process turns out to need, by file or by folder.
 
-A file is served by the sidecar that has it open, else by the one with the deepest root that contains it; the newest among equals. What runs
-is looked up for each question, since sidecars come and go; connections stay open.
+A file is served by the sidecar that has it open, otherwise by the one with the deepest root that contains it; the newest among equals.
+The running sidecars are looked up for each question, because they come and go. Connections stay open.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sidecar.bridge.pipelined import Pipelined
 
 
 class Several:
-    """Not for two tasks at a time. Its connections end with the process."""
+    """Must not be used by two tasks at a time. Its connections end with the process."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._connections: dict[str, tuple[Pipelined, Calling]] = {}
 
     async def for_file(self, path: str) -> Calling | None:
-        """`path`: absolute. Raises ConnectionError."""
+        """The sidecar that serves a file. `path`: absolute. Raises ConnectionError."""
         real = await anyio.to_thread.run_sync(os.path.realpath, path)
         found = await self._connected(await anyio.to_thread.run_sync(containing, real, self._env))
         if len(found) > 1:
@@ -38,7 +38,8 @@ class Several:
         return found[0] if found else None
 
     async def for_folder(self, path: str, *, within: bool) -> Calling | None:
-        """`path`: absolute. `within`: where none serves it, one that serves a folder in it will do. Raises ConnectionError."""
+        """The sidecar that serves a folder. `path`: absolute. `within`: if there is none, one that serves a folder in it. Raises
+        ConnectionError."""
         real = await anyio.to_thread.run_sync(os.path.realpath, path)
         entries = await anyio.to_thread.run_sync(_of_folder, real, self._env, within)
         found = await self._connected(entries)
@@ -66,7 +67,8 @@ def _of_folder(real: str, env: Mapping[str, str], also_within: bool) -> list[Ent
 
 
 def _connection(entry: Entry) -> Client | None:
-    """None: it has ended. Raises ConnectionError when it lives and does not answer: what it has open must not be changed on the disk."""
+    """A connection. None if the sidecar has ended. Raises ConnectionError if it lives and does not answer: files that it has open must
+    not be changed on the disk."""
     try:
         return Client.connect(entry)
     except Unreachable as error:

@@ -9,11 +9,12 @@ from typing import Any, cast
 Message = dict[str, Any]
 
 _PIECE = 256 * 1024
-"""Characters of a text that are encoded before others run: a millisecond."""
+"""The characters of a text that are encoded before other tasks run: a millisecond."""
 _LONG = 16 * 1024
-"""Characters, or bytes, of what is worth another library."""
+"""The characters, or bytes, from which a faster library is worth its import."""
 _LEVELS = 3
-"""An answer, its result, a list in that. A row of the list is made as a whole, but for long texts in it."""
+"""The levels that are encoded piece by piece: an answer, its result, and a list in that. A row of the list is
+encoded as a whole, unless it contains long texts."""
 
 
 class Malformed(Exception):
@@ -21,7 +22,7 @@ class Malformed(Exception):
 
 
 class Lines:
-    """Sans-IO: pass received bytes to `feed`, then call `next` until it returns nothing."""
+    """Sans-IO: pass received bytes to `feed`, then call `next` until it returns None."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -51,9 +52,8 @@ class Lines:
         return line
 
     def part(self) -> tuple[bytes, bool]:
-        """What is there of a line that may be long, and whether that is its end; takes it. What comes next is its rest,
-        or the next line. `limit` is the caller's business then.
-        """
+        """Take what has arrived of a line that may be long. Returns it, and whether it is the line's end. After that
+        comes its rest, or the next line. The caller must check `limit`."""
         end = self._buffer.find(b"\n", self._searched)
         if end < 0:
             return self.rest(), False
@@ -64,11 +64,11 @@ class Lines:
 
     @property
     def size(self) -> int:
-        """Bytes that arrived and were not taken."""
+        """The bytes that arrived and were not taken."""
         return len(self._buffer)
 
     def rest(self) -> bytes:
-        """What has arrived of a line that never ended; takes it."""
+        """Take what has arrived of a line that never ended."""
         line = bytes(self._buffer)
         self._buffer.clear()
         self._searched = 0
@@ -76,12 +76,12 @@ class Lines:
 
 
 def encode(message: Message) -> bytes:
-    """A value as one line, names as strings. Lone surrogates, which file names may contain, are preserved."""
+    """A value, all of whose names are strings, as one line. Lone surrogates, which file names may contain, are preserved."""
     return b"".join(pieces(message))
 
 
 def pieces(message: Message) -> Generator[bytes]:
-    """The same, made piece by piece, so that others can run in between: a text of 8 MB takes 40 ms."""
+    """The same line, made piece by piece, so that other tasks can run in between: a text of 8 MB takes 40 ms."""
     yield from _pieces(message, 0)
     yield b"\n"
 
@@ -129,7 +129,7 @@ def _has_long_text(value: object) -> bool:
 
 def _json(value: object) -> bytes:
     if isinstance(value, str) and len(value) > _LONG:
-        import msgspec  # takes 30 ms, which a tool's process has not before its first answer
+        import msgspec  # takes 30 ms, which a tool's process does not have before its first answer
 
         try:
             return msgspec.json.encode(value)  # a tenth of json's time
@@ -145,7 +145,7 @@ def _value(line: bytes) -> object:
         try:
             return msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            pass  # lone surrogates, and what json alone takes for a number
+            pass  # lone surrogates, and numbers that only json accepts
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
