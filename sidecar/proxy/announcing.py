@@ -10,11 +10,11 @@ from sidecar.proxy.heads import Head, fields_of, value_of
 
 _TRUE = msgspec.Raw(b"true")
 VERSION = 1
-"""Of ACP. Later ones have no `fs`."""
+"""The version of ACP that has `fs`. Later ones do not."""
 
 
 def with_files(line: bytes) -> bytes:
-    """The line of an `initialize`, announcing that the client reads and writes files. As it is where it is of another version or malformed."""
+    """The line of an `initialize`, announcing that the client reads and writes files. Unchanged if it is of another version or malformed."""
     message = fields_of(msgspec.Raw(line)) or {}
     params = fields_of(message.get("params", msgspec.UNSET))
     if params is None or _version(params) != VERSION:
@@ -23,7 +23,7 @@ def with_files(line: bytes) -> bytes:
 
 
 def with_mcp(line: bytes) -> bytes:
-    """The line of an answer to `proxy/initialize`: every link of a chain passes on MCP over ACP."""
+    """The line of an answer to `proxy/initialize`, announcing MCP over ACP: every link of a chain passes it on."""
     message = fields_of(msgspec.Raw(line)) or {}
     if fields_of(message.get("result", msgspec.UNSET)) is None:
         return line
@@ -31,14 +31,14 @@ def with_mcp(line: bytes) -> bytes:
 
 
 def version_of(head: Head) -> int:
-    """Of ACP, in the agent's answer to `initialize`; 1 where it says none."""
+    """The version of ACP in the agent's answer to `initialize`; 1 if the answer names none."""
     result = fields_of(head.result)
     version = None if result is None else _version(result)
     return version if isinstance(version, int) and not isinstance(version, bool) else VERSION
 
 
 def _with(line: bytes, path: Sequence[str], names: Sequence[str]) -> bytes:
-    """With these set to true in the object at `path`, which is made where it is missing."""
+    """The line with these fields set to true in the object at `path`, which is created if it is missing."""
     return bytes(_set(msgspec.Raw(line), path, names))
 
 

@@ -1,5 +1,5 @@
-"""Chain: a link of a conductor's chain (RFD "Agent Extensions via ACP Proxies"). There is no agent of our own then: both the client and the agent
-are reached through the conductor, over one pair of streams.
+"""Chain: a link of a conductor's chain (RFD "Agent Extensions via ACP Proxies"). There is no agent of our own then: both the client and the
+agent are reached through the conductor, over one pair of streams.
 
     from the conductor                          to the conductor
     proxy/initialize                            proxy/successor {method: "initialize", params}
@@ -8,8 +8,8 @@ are reached through the conductor, over one pair of streams.
     agent's)
     an answer                                   the same answer
 
-Ids need no table: those of all requests that the conductor sends here are different, so each is sent on under its own, and the answer to it is
-the answer to give. The draft says `proxy/…`, the conductor of the Rust SDK `_proxy/…`; what is heard first is spoken.
+Ids need no table: all requests that the conductor sends here have different ids, so each is passed on under its own id, and the answer to it
+is the answer to give. The draft says `proxy/…`, the conductor of the Rust SDK `_proxy/…`; we use the spelling that we hear first.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Chain:
         self._passing = passing
         self._prefix = ""
         self._greeting: Key | None = None
-        """The `proxy/initialize` that is not answered."""
+        """The id of the unanswered `proxy/initialize`."""
 
     async def passes(self, line: bytes) -> bytes | None:
-        """What the conductor gets for a line of its."""
+        """What the conductor gets for one of its lines. None: nothing."""
         head = head_of(line)
         if head is None:
             if line.strip():

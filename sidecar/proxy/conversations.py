@@ -1,6 +1,6 @@
-"""Conversations: the agent's sessions and their turns, as far as they show on the wire: where each one works, and when it has a prompt.
+"""Conversations: the agent's sessions and their turns, as far as they show on the wire: where each session works, and when it has a prompt.
 
-Sans-IO but for the guests, which it tells.
+Sans-IO, except that it calls the guests.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from sidecar.acp.v2.foreground import Foreground
 from sidecar.proxy.heads import Head, Key
 
 MOST_ASKED = 4096
-"""Requests of the client that may be unanswered; the oldest are forgotten beyond that. They are the prompts and the openings only."""
+"""The most unanswered requests of the client that are remembered; beyond that, the oldest are forgotten. Only prompts and requests that open
+or end sessions count."""
 MOST_SESSIONS = 1024
 MOST_IN = 8
-"""Sessions that stay with a sidecar, each with a connection, while they have no turn: those that were used last."""
+"""The most sessions without a turn that stay with a sidecar, each with a connection: those that were used last."""
 _OPENINGS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _ENDINGS = frozenset({"session/close", "session/delete"})
 PROMPT = "session/prompt"
@@ -27,7 +28,7 @@ CANCEL = "session/cancel"
 
 
 class SessionFolders(NamedTuple):
-    """Where a session works, as the client said."""
+    """Where a session works, according to the client."""
 
     cwd: str
     additional: tuple[str, ...] = ()
@@ -75,15 +76,16 @@ class _Asked(NamedTuple):
 
 class Conversations:
     def __init__(self, guest: Callable[[SessionFolders, str, str], Guest]) -> None:
-        """`guest`: of folders, the agent's id of the session, and how its own tools are led to ours (`asked`)."""
+        """`guest` makes the guest for folders, the agent's id of the session, and the secret with which its own tools are redirected to ours
+        (`asked`)."""
         self._make = guest
         self._guests: OrderedDict[str, Guest] = OrderedDict()
         """By the agent's own ids."""
         self._asked: OrderedDict[Key, _Asked] = OrderedDict()
         self.version = 1
-        """Of ACP. From 2 on, an answer to a prompt does not end its turn."""
+        """The version of ACP. From version 2 on, an answer to a prompt does not end its turn."""
         self._foregrounds: dict[str, Foreground] = {}
-        """Of sessions that have a turn, in version 2."""
+        """For the sessions that have a turn, in version 2."""
 
     @property
     def guests(self) -> list[Guest]:
@@ -93,8 +95,8 @@ class Conversations:
         return self._guests.get(session_id)
 
     def asked(self, head: Head, led: str = "") -> Awaitable[None] | None:
-        """A request or notification of the client's; what must be over before it is passed on. `led`: the secret of own_tools.py, where it opens
-        a session."""
+        """A request or notification of the client. Returns what must be over before it is passed on. `led`: the secret of own_tools.py, if it
+        opens a session."""
         method = str(head.method)
         if method not in _OPENINGS | _ENDINGS | {PROMPT, CANCEL}:
             return None
@@ -125,7 +127,7 @@ class Conversations:
         return guest.turn_begins()
 
     def answered(self, head: Head) -> None:
-        """An answer of the agent's, to whatever the client asked."""
+        """An answer of the agent to any request of the client."""
         asked = self._asked.pop(key, None) if self._asked and (key := head.key) is not None else None
         if asked is None:
             return
@@ -144,13 +146,13 @@ class Conversations:
             self._opened(result.session_id, asked.session, asked.led)
 
     def _forgotten(self, asked: _Asked) -> None:
-        """No answer to it will be known: a turn must not go on for ever."""
+        """The answer to this request will not be recognised: end its turn, which must not go on for ever."""
         guest = self._guests.get(asked.session.session_id)
         if asked.method == PROMPT and guest is not None:
             guest.turn_ends("")
 
     def told(self, line: bytes) -> None:
-        """A `session/update`: what it says of tool calls shows what the agent does behind us."""
+        """A `session/update`: its tool calls show what the agent does without us."""
         if b"tool_call" not in line and (self.version == 1 or b"state_update" not in line):
             return
         try:
@@ -164,7 +166,7 @@ class Conversations:
             guest.heard(told.update)
 
     def _idle(self, session_id: str, end: dict[str, Any] | None) -> None:
-        """In version 2. `end`: None while the turn goes on."""
+        """End the session's turn, in version 2. `end`: None while the turn goes on."""
         guest = self._guests.get(session_id)
         if end is not None:
             self._foregrounds.pop(session_id, None)

@@ -1,4 +1,4 @@
-"""FileRequests: answers the agent's `fs/*`. They are taken in the order in which they come, and answered as they end."""
+"""FileRequests: answers the agent's `fs/*`. Requests begin in the order in which they come, and are answered as they end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sidecar.proxy.heads import value_of
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Bytes of the requests that are not answered, as they came. With more of them nothing is read from the agent, as with WireLimits.unfinished."""
+"""The most bytes of unanswered requests, as they came. Beyond that, nothing is read from the agent, as with WireLimits.unfinished."""
 
 
 class Serving(Protocol):
@@ -41,7 +41,7 @@ class FileRequests:
         quirks: Quirks,
         most: int = WireLimits().unfinished,
     ) -> None:
-        """`guest`: by the agent's session id. `quirks`: of the agent, by what the user started. `most`: unanswered requests."""
+        """`guest`: by the agent's session id. `quirks`: the agent's, by what the user started. `most`: the most unanswered requests."""
         self._guest = guest
         self._to_agent = to_agent
         self._quirks = quirks
@@ -51,18 +51,18 @@ class FileRequests:
         self._less = asyncio.Event()
 
     async def room(self) -> None:
-        """Until another one can be taken."""
+        """Wait until another request can be taken."""
         while len(self._running) >= self._most or self._bytes >= MOST_BYTES:
             self._less.clear()
             await self._less.wait()
 
     async def over(self, seconds: float) -> None:
-        """Until all are answered, or the time is over."""
+        """Wait until all requests are answered, or the time is over."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
 
     def take(self, request_id: bytes, message: Mapping[str, Any]) -> None:
-        """Starts what answers it. `request_id`: as the agent wrote it."""
+        """Start answering a request. `request_id`: as the agent wrote it."""
         params = message.get("params")
         content: object = cast("Json", params).get("content") if isinstance(params, dict) else None
         size = len(content) if isinstance(content, str) else 0
@@ -74,7 +74,7 @@ class FileRequests:
         task.add_done_callback(self._done)
 
     def takes_back(self, params: object) -> bool:
-        """Whether a request of the agent's that is answered here is meant. It is answered all the same, as JSON-RPC allows."""
+        """Whether this withdraws a request that is answered here. The request is answered all the same, as JSON-RPC allows."""
         if not isinstance(params, msgspec.Raw):
             return False
         try:
@@ -84,7 +84,7 @@ class FileRequests:
         return any(value_of(request_id) == meant for request_id, _ in self._running.values())
 
     def _work(self, method: str, params: object) -> Awaitable[Json | Failure]:
-        """Begun in the order of the requests: what a coroutine does up to its first `await`."""
+        """The work for a request. It begins in the order of the requests: whatever a coroutine does up to its first `await`."""
         if isinstance(params, NotJson):
             return _said(Failure(errors.PARSE_ERROR, f"Parse error: {params}", {}))
         if not isinstance(params, dict):
@@ -120,7 +120,7 @@ class FileRequests:
             told = b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, encode(answer))
         self._to_agent.write(told, b"\n")
         try:
-            await self._to_agent.drain()  # answers that nobody reads keep us from taking more
+            await self._to_agent.drain()  # answers that the agent does not read keep us from taking more
         except ConnectionError:
             pass  # the agent is gone
 

@@ -1,6 +1,5 @@
-"""Guest: one session of the agent's in one place where files are served. It comes in at its first turn, or its first file; what is asked for meanwhile
-waits, in order. Where the sidecar is lost, it comes in again, at another one or on the disk.
-"""
+"""Guest: one session of the agent in one place where files are served. It comes in at its first turn or its first file; requests wait meanwhile, in
+order. If the sidecar is lost, it comes in again, at another sidecar or on the disk."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from sidecar.proxy.conversations import SessionFolders
 log = logging.getLogger(__name__)
 
 PATIENCE = 3.0
-"""Seconds that a prompt may wait for its turn to be known. What was in the files before is then not known for certain."""
+"""The seconds that a prompt may wait until the sidecar knows of the turn. After that, the contents of files before the turn are not certain."""
 LAST_FILES = 1.0
-"""Seconds that the end of a turn waits for files that the agent asked for before, and did not wait for itself."""
+"""The seconds that the end of a turn waits for files that the agent requested before and did not wait for itself."""
 AT_ONCE = 12
-"""Requests for files under way: a sidecar takes 16 of one caller, and stopping a turn must get through."""
+"""The most file requests under way: a sidecar takes 16 of one caller, and stopping a turn must get through."""
 MOST_HEARD = 256
-"""Updates on their way to the sidecar; further ones are left out."""
+"""The most updates on their way to the sidecar; further ones are left out."""
 LOST = "the editor or its acp-sidecar has ended, and whether this was carried out is not known. Read the file again"
 
 
@@ -31,11 +30,11 @@ class Who(NamedTuple):
     """The agent."""
 
     name: str
-    """For the user."""
+    """The name that the user sees."""
     rereads: bool = False
     """See acp/quirks.py."""
     tools: str = ""
-    """The secret of its own tools, where they are led to ours; see own_tools.py."""
+    """The secret of its own tools, if they are redirected to ours; see own_tools.py."""
 
 
 class Host(Protocol):
@@ -43,11 +42,11 @@ class Host(Protocol):
 
     @property
     def live(self) -> bool:
-        """It is a sidecar: it has what the user sees."""
+        """Whether it is a sidecar, which has what the user sees."""
         ...
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        """See guest_methods.py. Raises ConnectionError when it is gone, ValueError with its words for a "no"."""
+        """See guest_methods.py. Raises ConnectionError if the host is gone, and ValueError with the host's message if it refuses."""
         ...
 
     async def aclose(self) -> None: ...
@@ -55,11 +54,11 @@ class Host(Protocol):
 
 class Hosts(Protocol):
     async def find(self, folders: SessionFolders) -> Host:
-        """Raises ConnectionError in words."""
+        """Raises ConnectionError with a message."""
         ...
 
     async def is_open(self, folders: SessionFolders) -> bool:
-        """Whether a running sidecar has the folder."""
+        """Whether a running sidecar has the folder open."""
         ...
 
 
@@ -70,10 +69,10 @@ class Guest:
         self._hosts = hosts
         self._host: Host | None = None
         self._why = Refusal(Kind.IO_ERROR, LOST)
-        """There is none."""
+        """Why there is no host."""
         self._turns = 0
         self._before: asyncio.Task[None] | None = None
-        """The last of what is done one after the other: coming in, turns. Files wait for it."""
+        """The last of the steps that are carried out one after the other: coming in, and turns. Files wait for it."""
         self._free = asyncio.Semaphore(AT_ONCE)
         self._files: set[asyncio.Future[None]] = set()
         self._heard = 0
@@ -82,11 +81,11 @@ class Guest:
     # turns
 
     async def turn_begins(self) -> None:
-        """Until the sidecar knows, or PATIENCE is over."""
+        """Begin a turn, and wait until the sidecar knows, or PATIENCE is over."""
         await asyncio.wait({self.turn_began()}, timeout=PATIENCE)
 
     def turn_began(self) -> asyncio.Task[None]:
-        """What ends when the sidecar knows."""
+        """Begin a turn. The task ends when the sidecar knows."""
         self._turns += 1
         return self._then(self._begin)
 
@@ -97,18 +96,18 @@ class Guest:
             self._then(lambda: self._end(reason, under_way))
 
     def stopped(self) -> None:
-        """The client has cancelled the turn. Told at once, past whatever waits for the user."""
+        """The client has cancelled the turn. The sidecar is told at once, ahead of whatever waits for the user."""
         if self._host is not None:
             self._keep(asyncio.ensure_future(self._tell(self._host, "stopTurn")))
 
     def heard(self, update: Mapping[str, Any]) -> None:
-        """What the agent says of a tool call."""
+        """The agent reports a tool call."""
         if self._heard < MOST_HEARD and self._turns:
             self._heard += 1
             self._keep(asyncio.ensure_future(self._pass_on(update, self._before)))
 
     def rest(self) -> None:
-        """Others are used more. It comes in again when it is wanted; what it knows of texts is forgotten there."""
+        """Leave, because other sessions are used more. The guest comes in again when it is needed; the sidecar forgets which texts it has read."""
         if self._host is not None and not self._turns:
             self.leave()
 
@@ -132,7 +131,7 @@ class Guest:
         return answer if isinstance(answer, Refusal) else files.written(answer["saved"], answer["note"])
 
     async def _served(self, method: str, params: Json, before: asyncio.Task[None] | None) -> Any:
-        """The answer, or a Refusal. `before`: what was under way when it was asked for; what came later is not waited for."""
+        """The answer, or a Refusal. `before`: the step under way when the request came; later ones are not waited for."""
         under_way: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._files.add(under_way)
         try:
@@ -217,10 +216,10 @@ class Guest:
         if host is not None:
             await host.aclose()
 
-    # what it says there
+    # what it tells the host
 
     async def _tell(self, host: Host, method: str, **params: object) -> bool:
-        """Whether it could be told."""
+        """Call a method of the host. Returns False if the host is lost."""
         try:
             await host.call(method, params)
         except ConnectionError:
@@ -249,7 +248,7 @@ class Guest:
         task.add_done_callback(self._tasks.discard)
 
     async def aclose(self) -> None:
-        """At the end of the proxy. Nothing is waited for."""
+        """End the guest together with the proxy, without waiting for anything."""
         for task in (*self._tasks, *([] if self._before is None else [self._before])):
             task.cancel()
         await self._left()
@@ -258,7 +257,7 @@ class Guest:
 def _refusal(value: Mapping[str, Any]) -> Refusal:
     try:
         kind = Kind(value.get("kind"))
-    except ValueError:  # of another version
+    except ValueError:  # a kind of another version
         kind = Kind.IO_ERROR
     data: Any = value.get("data")
     return Refusal(kind, str(value.get("message", "")), data if isinstance(data, dict) else {})  # pyright: ignore[reportUnknownArgumentType]  # JSON

@@ -1,5 +1,5 @@
-"""GuestMethods: what a guest of the proxy's may call, over a connection of its own or within the proxy's process. Each answers
-`{"refused": {kind, message, data}}` for a "no" that the agent is to get.
+"""GuestMethods: what a guest of the proxy may call, over a connection of its own or within the proxy's process. Each method
+answers `{"refused": {kind, message, data}}` for a refusal that the agent must get.
 
     join       {agent, folder, rereads, tools?} → {}    first, and once; `tools`: the secret of its tools (mcp/tokens.py)
     beginTurn  {} → {}                  answered when the agent may get its prompt
@@ -9,7 +9,7 @@
     readFile   {path, line?, limit?} → {content}
     writeFile  {path, content} → {saved, note}
 
-There is no token: only the connection that joined speaks for its session, which ends with it.
+There is no token: only the connection that joined speaks for its session, which ends with the connection.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
 
 LONGEST_NAME = 100
-"""Characters."""
+"""In characters."""
 LONGEST_PATH = 4096
 
 
 class Guests(Protocol):
-    """`workspace.guests.Guests`; see there for what the methods promise."""
+    """`workspace.guests.Guests`; see there for the contract of the methods."""
 
     def open(
         self,
@@ -66,7 +66,7 @@ class Prompted(Protocol):
 
 
 class Service(Protocol):
-    """`workspace.service.Workspace`; see there for what the methods promise."""
+    """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property
     def guests(self) -> Guests: ...
@@ -80,12 +80,12 @@ class Service(Protocol):
 
 
 class GuestMethods:
-    """Of one connection."""
+    """The methods of one connection."""
 
     def __init__(
         self, service: Service, tokens: Tokens | None = None, *, allowed: bool | None = None
     ) -> None:
-        """`allowed`: the user is not asked about the agent."""
+        """`allowed`: the answer, if the user is not to be asked about the agent. None: ask."""
         self._service = service
         self._tokens = tokens
         self._allowed = allowed
@@ -133,7 +133,7 @@ class GuestMethods:
         return {}
 
     def _adopt(self, session_id: str, secret: object) -> None:
-        """What has this secret speaks for the session. A short one somebody could guess."""
+        """Let a caller with this secret speak for the session. A short secret is ignored, because somebody could guess it."""
         if self._tokens is not None and isinstance(secret, str) and 2 * BYTES <= len(secret) <= LONGEST_PATH:
             self._tokens.adopt(session_id, secret)
 
@@ -191,7 +191,7 @@ class GuestMethods:
             self._held.give_back(size)
             return _refused(refused)
         ticket = self._service.ticket(session.id, wanted.path, "write")
-        # one that has begun runs to its end: half of it is worse than one that nobody hears about
+        # a write that has begun runs to its end: half of it is worse than one whose answer nobody gets
         running = self._run(self._service.write(ticket, wanted.content))
         running.add_done_callback(lambda _: self._held.give_back(size))
         answer = await asyncio.shield(running)
@@ -200,7 +200,8 @@ class GuestMethods:
         return {"saved": answer.saved, "note": answer.note}
 
     async def _admitted(self, session: Session, path: str) -> Refusal | None:
-        """None when the user has let it in. Before that it gets no place in a queue, where others would wait for it."""
+        """None once the user has let the agent in. Before that, it gets no place in a queue, where others would wait for
+        it."""
         turn = session.turn
         refused = await self._service.guests.admitted(session.id)
         return withdrawn(path) if refused is None and session.turn != turn else refused

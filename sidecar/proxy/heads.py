@@ -21,7 +21,7 @@ class Head(msgspec.Struct):
 
     @property
     def key(self) -> Key | None:
-        """The id, where it is one by JSON-RPC."""
+        """The id, if JSON-RPC allows it as one. None otherwise."""
         if self.id is msgspec.UNSET or len(raw(self.id)) > _LONGEST_ID:
             return None
         value = value_of(self.id)
@@ -30,11 +30,12 @@ class Head(msgspec.Struct):
 
 _HEADS = msgspec.json.Decoder(Head)
 _LONGEST_ID = 4096
-"""Bytes."""
+"""In bytes."""
 
 
 def head_of(line: bytes) -> Head | None:
-    """None for what is no message, or none that is certain to be read as one by everybody (a batch, half a line, deep nesting)."""
+    """The head of a line. None if the line is no message, or if not everybody would read it as one (a batch, half a line, deep
+    nesting)."""
     try:
         return _HEADS.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -42,14 +43,14 @@ def head_of(line: bytes) -> Head | None:
 
 
 def read_leniently(line: bytes) -> dict[str, Any] | None:
-    """The message, with everything that JSON allows (lone surrogates) or a stand-in for params that cannot be used (acp/messages.py);
-    None for a line that is not one message."""
+    """The message, with everything that JSON allows (lone surrogates), or with a stand-in for params that cannot be used
+    (acp/messages.py). None for a line that is not one message."""
     found = decode(line, Noise(_QUIET, "the agent"))
     return found[0] if len(found) == 1 else None
 
 
 def fields_of(value: msgspec.Raw | msgspec.UnsetType) -> dict[str, msgspec.Raw] | None:
-    """An object's fields as they are written; None for another value."""
+    """An object's fields as they are written. None for another value."""
     if value is msgspec.UNSET:
         return None
     try:
@@ -59,7 +60,7 @@ def fields_of(value: msgspec.Raw | msgspec.UnsetType) -> dict[str, msgspec.Raw] 
 
 
 def value_of(value: msgspec.Raw | bytes) -> object:
-    """What it says; None too where that cannot be had: JSON knows numbers that nobody can read."""
+    """The value. None also if it cannot be decoded: JSON allows numbers that nobody can read."""
     try:
         return msgspec.json.decode(value)
     except (msgspec.MsgspecError, ValueError, RecursionError):

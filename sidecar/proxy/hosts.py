@@ -1,4 +1,4 @@
-"""Hosts: where the files of a folder are served: by the running sidecar that has the folder open, else from the disk."""
+"""Hosts: who serves the files of a folder: the running sidecar that has the folder open, otherwise the disk."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Hosts:
         return bool(await anyio.to_thread.run_sync(_of_folder, folders.cwd, self._env))
 
     def editors_folder(self, path: str) -> str | None:
-        """The innermost folder of a running sidecar that has this real path. It reads a few small files."""
+        """The innermost folder of a running sidecar that contains this real path. None if there is none. Reads a few
+        small files."""
         entries = containing(path, self._env)
         roots = [root for entry in entries[:1] for root in entry.roots if PurePath(path).is_relative_to(root)]
         return max(roots, key=len, default=None)
@@ -76,7 +77,7 @@ class _Live:
 
 
 class _Folders:
-    """A workspace on the disk, in a task of its own: what is entered in a task has to be left in it."""
+    """A workspace on the disk, in a task of its own: a context must be left in the task that entered it."""
 
     def __init__(self, folders: SessionFolders) -> None:
         self._session_folders = folders
@@ -85,11 +86,11 @@ class _Folders:
         self._serving = asyncio.ensure_future(self._serve())
 
     async def methods(self) -> GuestMethods:
-        """For another guest. Raises ConnectionError."""
+        """The methods for another guest. Raises ConnectionError."""
         return GuestMethods(await asyncio.shield(self._made), allowed=True)
 
     async def _serve(self) -> None:
-        from sidecar.workspace.on_disk import on_disk  # it takes a while, and most have an editor
+        from sidecar.workspace.on_disk import on_disk  # the import takes a while, and most have an editor
 
         try:
             async with on_disk([self._session_folders.cwd, *self._session_folders.additional]) as workspace:

@@ -1,4 +1,4 @@
-"""name_of: what an agent is called, by the command that starts it."""
+"""name_of: the name of an agent, from the command that starts it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTERPRETERS = ("python", "node", "deno", "bun", "ruby", "uv")
 
 
 def name_of(argv: Sequence[str]) -> str:
-    """Its program's name; where that only runs others (npx, python, node), the name of what it runs."""
+    """The name of the command's program. If that only runs others (npx, python, node), the name of what it runs."""
     program = plain_name(argv[0])
     if not runs_packages(argv) and not program.startswith(_INTERPRETERS):
         return program

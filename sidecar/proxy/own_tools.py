@@ -1,8 +1,8 @@
-"""OwnTools: leads an agent's own tools to ours, where its program is known to let that be done (acp/own_tools), as the sidecar does for agents that
+"""OwnTools: redirects an agent's own tools to ours, if its program is known to permit that (acp/own_tools), as the sidecar does for agents that
 it starts.
 
-What the agent starts for it (`acp-sidecar mcp --joined`) speaks for the session that the proxy has joined to a sidecar: both are told the
-same secret, the tools by their environment, the sidecar when the session joins.
+The process that the agent starts for this (`acp-sidecar mcp --joined`) speaks for the session that the proxy has joined to a sidecar. Both get
+the same secret: the tools in their environment, the sidecar when the session joins.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from sidecar.own_program import own_program
 from sidecar.proxy.heads import Head, fields_of, value_of
 
 _OPENING = "session/new"
-"""Of an earlier conversation the agent keeps its own tools: whether it has started ours shows only afterwards."""
+"""In an earlier conversation the agent keeps its own tools: only afterwards it is known whether it has started ours."""
 
 
 class Led(NamedTuple):
     line: bytes
     secret: str
-    """"": its tools are its own."""
+    """Empty if the agent's own tools are not redirected."""
 
 
 class OwnTools:
-    """Of one agent's process. `env`: its environment."""
+    """For one agent's process. `env`: its environment."""
 
     def __init__(self, row: Row, env: Mapping[str, str], *, wanted: bool = True) -> None:
         self._row = row if wanted else Row()
         self._secret = secrets.token_hex(BYTES)
         self.env: Mapping[str, str] = {}
-        """What is added to the environment."""
+        """The variables that are added to the environment."""
         plugin = self._row.plugin
         if plugin is not None:
             self.env = led_by(plugin, self._server(self._secret, env), env)
         self._environment = env
 
     def opening(self, line: bytes, head: Head, version: int) -> Led:
-        """The request with which the client opens a session, as the agent gets it."""
+        """The request with which the client opens a session, in the form that the agent gets."""
         if not self._row.by_server or head.method != _OPENING:
             return Led(line, "")
         message = fields_of(msgspec.Raw(line)) or {}
@@ -67,7 +67,7 @@ class OwnTools:
         return Led(msgspec.json.encode(message), secret)
 
     def secret_of(self, led: str, session_id: str) -> str:
-        """What the tools of a session say that the agent has opened. `led`: of its opening."""
+        """The secret that the tools of an opened session send. `led`: the secret from `opening`."""
         return led or (f"{self._secret}:{session_id}" if self.env else "")
 
     def _server(self, secret: str, env: Mapping[str, str]) -> Json:

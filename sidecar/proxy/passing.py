@@ -1,5 +1,5 @@
-"""Passing: what is done with each line of client and agent. All pass as they are, in order, but for `initialize`, the agent's
-`fs/*`, and the opening of a session in which an agent's own tools are led to ours."""
+"""Passing: what is done with each line of client and agent. All lines pass unchanged and in order, except `initialize`, the agent's
+`fs/*`, and the opening of a session in which the agent's own tools are redirected to ours."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class OwnTools(Protocol):
 
 
 class NotLed:
-    """Its tools stay its own."""
+    """The agent's own tools are not redirected."""
 
     def opening(self, line: bytes, head: Head, version: int) -> tuple[bytes, str]:
         return line, ""
@@ -64,7 +64,7 @@ class Passing:
         self._initializing: Key | None = None
 
     async def from_client(self, line: bytes) -> bytes | None:
-        """What the agent gets in its place."""
+        """What the agent gets in place of the client's line."""
         try:
             return await self._from_client(line)
         except Exception:
@@ -72,7 +72,7 @@ class Passing:
             return line
 
     async def from_agent(self, line: bytes) -> bytes | None:
-        """What the client gets in its place; None: it is answered here."""
+        """What the client gets in place of the agent's line. None: the line is answered here."""
         try:
             return await self._from_agent(line)
         except Exception:
@@ -113,7 +113,8 @@ class Passing:
         return line
 
     async def _takes_leniently(self, line: bytes) -> bool:
-        """Whether it is a request for files all the same: there may be half a surrogate pair in its text, or too much in its `_meta`."""
+        """Take a line that only a lenient decoder understands. Returns whether it is a request for files: it may have half a
+        surrogate pair in its text, or too much in its `_meta`."""
         message = read_leniently(line) if line else None
         if message is None or message.get("method") not in _FILES:
             return False

@@ -1,4 +1,4 @@
-"""relay: lines from one end to the other, as they are. What the reader does not take stays with the writer: neither end is ahead of the other by
+"""relay: passes lines from one end to the other. What the reader does not take stays with the writer: neither end is ahead of the other by
 more than a line and what a sink holds.
 
 Nothing here knows what the lines mean.
@@ -14,10 +14,10 @@ from sidecar.bridge.wire import Lines, Malformed
 
 READ = 64 * 1024
 LONGEST = WireLimits().line
-"""Bytes of a line."""
+"""The most bytes of a line."""
 
 Pass = Callable[[bytes], Awaitable[bytes | None]]
-"""A line without its end → what goes on in its place; None: nothing. The same object goes on as it is."""
+"""A line without its end → the line to pass on in its place. None: pass on nothing. The same object: it passes unchanged."""
 
 
 class TooLong(Exception):
@@ -25,8 +25,8 @@ class TooLong(Exception):
 
 
 async def relay(source: Source, sink: Sink, passes: Pass, longest: int = LONGEST) -> None:
-    """Until `source` ends. A last line without an end is passed on without one. Raises TooLong, and ConnectionError when nobody reads `sink`
-    any more."""
+    """Pass on lines until `source` ends. A last line without an end is passed on without one. Raises TooLong, and ConnectionError if nobody
+    reads `sink` any more."""
     lines = Lines(longest)
     try:
         while data := await _read(source):

@@ -1,6 +1,5 @@
-"""Routes: one session of the agent's, whose folders may hold those of several editors, or lie above them. Each file is served by the editor with the
-innermost folder that has it; what lies in none, where the session is.
-"""
+"""Routes: one session of the agent, whose folders may contain those of several editors, or lie in them. Each file is served by the editor with
+the innermost folder that contains it. A file in no editor's folder is served where the session's own folder is."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from sidecar.proxy.conversations import SessionFolders
 from sidecar.proxy.guest import Guest
 
 MOST = 8
-"""Editors of one session beside that of its own folder."""
+"""The most editors of one session in addition to that of its own folder."""
 
 
 class Routes:
@@ -27,7 +26,7 @@ class Routes:
         folders: SessionFolders,
         editors_folder: Callable[[str], str | None],
     ) -> None:
-        """`editors_folder`: the innermost folder of a running sidecar that has this real path."""
+        """`editors_folder`: the innermost folder of a running sidecar that contains this real path."""
         self._make = guest
         self._editors_folder = editors_folder
         self._home = guest(folders)
@@ -37,7 +36,7 @@ class Routes:
         """By the editor's folder."""
         self._turns = 0
 
-    # files; in the order in which they are asked for, so nothing here waits
+    # files; in the order in which they are requested, so nothing here waits
 
     def read(self, path: str, line: int | None, limit: int | None) -> Awaitable[Json | Refusal]:
         guest, path = self._of(path)
@@ -48,10 +47,10 @@ class Routes:
         return guest.write(path, content)
 
     def _of(self, path: str) -> tuple[Guest, str]:
-        """And the path to ask it for: its editor knows nothing of links from outside of its folder."""
+        """The guest for a file, and the path to pass to it: an editor knows nothing of links from outside its folder."""
         real = path if is_untitled(path) else os.path.realpath(path)
         if not any(_is_within(real, folder) for folder in self._folders):
-            return self._home, path  # which refuses it
+            return self._home, path  # it refuses the path
         folder = self._editors_folder(real)
         if folder is None or _is_within(self._cwd, folder):
             return self._home, path
@@ -64,7 +63,7 @@ class Routes:
                 guest.turn_began()
         return guest, path if _is_within(path, folder) else real
 
-    # for all of them
+    # for all guests
 
     async def turn_begins(self) -> None:
         self._turns += 1

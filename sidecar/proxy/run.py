@@ -1,6 +1,6 @@
-"""run: `acp-sidecar proxy`, from start to end. It ends with its client, and with the agent; nothing that the agent started is left.
+"""run: `acp-sidecar proxy`, from start to end. It ends with its client, and with the agent. Nothing that the agent started remains.
 
-stderr is the agent's own: it gets ours, and writes to it by itself.
+The agent gets our stderr, and writes to it directly.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from sidecar.proxy.streams import Input
 from sidecar.proxy.waiting import any_of, cancelled, first, signals
 
 LAST_WORDS = 2.0
-"""Seconds in which an agent whose client has gone may still say something and end by itself."""
+"""The seconds in which an agent whose client has gone may still send something and end by itself."""
 IN_CHAIN = "agent"
-"""The name of one that nobody named and whose program is not known."""
+"""The name of an agent in a conductor's chain, if the user gives none: its program is not known."""
 
 
 TO_A_PERSON = """\
@@ -41,8 +41,8 @@ Put `acp-sidecar proxy --` before the agent's command in the client's settings. 
 
 
 def run(argv: Sequence[str], env: Mapping[str, str], name: str = "", *, own_tools: bool = True) -> int:
-    """The exit code: the agent's, if it ended by itself. `argv`: the agent's; without one, a conductor's chain is expected. `name`: the
-    agent's, in place of that of its program. `own_tools`: its own tools are led to ours where they can be."""
+    """Returns the exit code: the agent's, if it ended by itself. `argv`: the agent's command; without one, a conductor's chain is
+    expected. `name`: the agent's name, in place of its program's. `own_tools`: redirect the agent's own tools to ours if possible."""
     if sys.platform == "win32":
         return fail("the proxy is not available on Windows yet; start the agent without it")
     program = shutil.which(argv[0], path=env.get("PATH")) if argv else ""
@@ -59,7 +59,7 @@ def run(argv: Sequence[str], env: Mapping[str, str], name: str = "", *, own_tool
             return asyncio.run(_chain(streams, env, name or IN_CHAIN))
         return asyncio.run(_agent(os.path.abspath(program), argv, streams, env, name, own_tools))
     finally:
-        os.set_blocking(kept, True)  # others may write to it too: a shell, a terminal
+        os.set_blocking(kept, True)  # others may write to it, too: a shell, a terminal
         os.close(kept)
 
 

@@ -1,4 +1,4 @@
-"""Serving: what stands between a client and one agent, put together."""
+"""Serving: everything that stands between a client and one agent, put together."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sidecar.proxy.passing import Passing
 from sidecar.proxy.routes import Routes
 
 LAST_WRITES = 5.0
-"""Seconds in which writes that have begun may end."""
+"""The seconds in which writes that have begun may end."""
 
 
 class Serving:
     def __init__(
         self, name: str, env: Mapping[str, str], to_agent: Sink, quirks: Quirks, own_tools: OwnTools
     ) -> None:
-        """`name`: the agent's, for the user."""
+        """`name`: the agent's name that the user sees."""
         self._own_tools = own_tools
         self._who = Who(name, quirks.rereads)
         self._hosts = Hosts(env)
@@ -35,7 +35,7 @@ class Serving:
         return Routes(lambda at: Guest(who, at, self._hosts), folders, self._hosts.editors_folder)
 
     async def answered(self) -> None:
-        """Until the agent's requests are, or LAST_WRITES is over."""
+        """Wait until the agent's requests are answered, or LAST_WRITES is over."""
         await self._requests.over(LAST_WRITES)
 
     async def aclose(self) -> None:

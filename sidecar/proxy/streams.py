@@ -1,4 +1,4 @@
-"""Input: our stdin as a Source, whatever it is: a pipe, a socket, a terminal, a file."""
+"""Input: our stdin as a Source, whether it is a pipe, a socket, a terminal or a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Input:
         self._came.set()
 
     async def read(self, most: int, /) -> bytes:
-        """One piece as it came; it may be longer than `most`."""
+        """One piece as it came. It may be longer than `most`."""
         await self._came.wait()
         data = self._pieces[0]
-        if data:  # the end is told again
+        if data:  # the end is reported again
             self._pieces.pop(0)
             if not self._pieces:
                 self._came.clear()

@@ -1,4 +1,4 @@
-"""Waiting for what comes first: a signal, the end of something, a time."""
+"""Waiting for the first of: a signal, the end of something, a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if sys.platform != "win
 
 
 def signals() -> asyncio.Future[int]:
-    """The first that came."""
+    """The first signal that comes."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
 
@@ -29,7 +29,7 @@ def signals() -> asyncio.Future[int]:
 async def first(
     work: Coroutine[Any, Any, None], *others: asyncio.Future[Any], seconds: float | None = None
 ) -> None:
-    """Until one of them is done; `work` does not go on then."""
+    """Wait until one of them is done. `work` is cancelled then."""
     task = asyncio.ensure_future(work)
     await any_of(task, *others, seconds=seconds)
     task.cancel()
