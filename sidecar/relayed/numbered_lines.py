@@ -1,9 +1,9 @@
 """The stream between a relay and us: lines of several connections, each with its connection's number before it.
 
     12 {"id": 1, "method": "tool", …}     a line of connection 12, in either direction
-    12                                    connection 12 has ended, or is to end
+    12                                    connection 12 has ended, or must end
 
-The relay begins with a line of its own, `Hello`. Before it, a login shell may have said something.
+The relay begins with a line of its own, `Hello`. A login shell may have written something before it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple, cast
 
 VERSION = 1
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a line without its number; what the bridge takes."""
+"""The most bytes of a line without its number, as on the bridge."""
 NUMBER = 12
-"""Digits of a connection's number, with the blank."""
+"""The most characters of a connection's number, with the blank."""
 MOST = 32
-"""Connections at a time; what the bridge takes."""
+"""The most connections at a time, as on the bridge."""
 _NAME = "acp-sidecar relay"
 
 
@@ -26,19 +26,19 @@ class Hello(NamedTuple):
     """A relay's first line."""
 
     version: int
-    """Of this stream."""
+    """The version of this stream."""
     program: str
     """The version of the acp-sidecar there."""
     socket: str
     command: Sequence[str]
-    """What starts the acp-sidecar there."""
+    """The command that starts the acp-sidecar there."""
 
     def line(self) -> bytes:
         return json.dumps({_NAME: self.version, **self._asdict()}).encode() + b"\n"
 
 
 def hello_of(line: bytes) -> Hello | None:
-    """None: it is something else."""
+    """The Hello in a line. None for any other line."""
     try:
         value: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -56,11 +56,12 @@ def hello_of(line: bytes) -> Hello | None:
 
 
 def joined(number: int, line: bytes) -> bytes:
-    """`line`: without its end; empty: the end of the connection."""
+    """A line of the stream. `line`: without its end; empty: the end of the connection."""
     return b"%d %s\n" % (number, line) if line else b"%d\n" % number
 
 
 def parted(line: bytes) -> tuple[int, bytes] | None:
-    """A line, with or without its end. None: it is none of this stream's."""
+    """The connection's number and the rest of a line, with or without its end. None if the line does not belong to
+    this stream."""
     number, _, rest = line.rstrip(b"\n").partition(b" ")
     return (int(number), rest) if number.isdigit() and len(number) < NUMBER else None

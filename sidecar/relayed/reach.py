@@ -1,15 +1,15 @@
-"""`acp-sidecar reach`: one process for each agent that runs elsewhere, started by the sidecar. It starts a relay there, by the transport's words,
-and carries out the calls that arrive through it.
+"""`acp-sidecar reach`: one process for each agent that runs elsewhere, started by the sidecar. It starts a relay there by the agent's
+transport, and carries out the calls that arrive through it.
 
-stdin, from the sidecar (acp/elsewhere/reached_tools.py): what to start, then a line for each session; at its end everything ends:
+stdin, from the sidecar (acp/elsewhere/reached_tools.py): what to start, then a line for each session. When it ends, everything ends:
 
     {"agent", "argv": […], "folders": [[there, here], …]}
     {"ticket", "token", "cwd"}      a session, whose calls name the ticket; `cwd`: its folder, there
 
-stdout, to the sidecar: `{"socket", "command"}` whenever a relay is there, `{"failed": words}` when none could be had.
+stdout, to the sidecar: `{"socket", "command"}` whenever a relay is there, `{"failed": words}` if none could be started.
 
-A process of its own, so that what a relay sends costs the language server nothing, and so that Search looks at the user's files here. A relay
-that ends is started again, after pauses; one that breaks the protocol is not.
+This is a process of its own, so that what a relay sends costs the language server nothing, and so that Search looks at the user's files here.
+A relay that ends is started again, after pauses; one that breaks the protocol is not.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ log = logging.getLogger(__name__)
 
 START_SECONDS = 20.0
 PAUSES = (0.5, 2.0, 5.0, 15.0, 30.0)
-"""Seconds before a relay is started again that has ended; after them it is given up."""
+"""The seconds before each new start of a relay that has ended. After the last one, it is given up."""
 STEADY_SECONDS = 60.0
-"""A relay that was there for so long has a right to all pauses again."""
+"""A relay that ran for this many seconds gets all pauses again."""
 MOST_NOISE = 64 * 1024
-"""Bytes that a login shell may say before the relay's first line."""
+"""The most bytes that a login shell may write before the relay's first line."""
 NO_HELLO = "did not answer as one"
 AT_ONCE = 16
-"""Calls of one connection; what the bridge takes."""
+"""The most calls of one connection at a time, as on the bridge."""
 HELD = 128 * 1024 * 1024
-"""Bytes of requests that are not answered; at more, nothing is read."""
+"""The bytes of unanswered requests beyond which nothing is read."""
 MOST_HELD = 512
-"""Such requests."""
+"""The number of unanswered requests beyond which nothing is read."""
 END_SECONDS = 1.0
 READ = 256 * 1024
 pause = asyncio.sleep
@@ -68,7 +68,7 @@ class Session:
 
 
 class NoRelay(Exception):
-    """None could be had. The message is for the user, and goes on after the command's words."""
+    """No relay could be started. The message is for the user, and continues after the words of the command."""
 
 
 class Reach:
@@ -80,7 +80,7 @@ class Reach:
         connect: Callable[[], Awaitable[Calling]],
         tell: Callable[[Mapping[str, object]], None],
     ) -> None:
-        """`connect`: to the sidecar here. `tell`: the sidecar, a line."""
+        """`connect`: connects to the sidecar here. `tell`: sends the sidecar a line."""
         self.sessions: dict[str, Session] = {}
         """By ticket."""
         self._agent = agent
@@ -94,7 +94,7 @@ class Reach:
         self.sessions[str(told["ticket"])] = Session(str(told["token"]), paths)
 
     async def until_ended(self) -> int:
-        """Returns when there is no relay any more."""
+        """Run the relay, and start it again when it ends. Returns an exit code once there is no relay any more."""
         pauses = iter(PAUSES)
         ever = False
         while True:
@@ -121,7 +121,7 @@ class Reach:
             await pause(seconds)
 
     async def _relayed(self) -> str:
-        """From a relay's start to its end; words about that. Raises NoRelay, and Malformed."""
+        """Run a relay from its start to its end. Returns a message about its end. Raises NoRelay, and Malformed."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=READ
@@ -157,7 +157,7 @@ class Reach:
             await ended(process, END_SECONDS, process.terminate, process.kill)
 
     async def carry_out(self, caller: Caller, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A tool's call, as it came."""
+        """Carry out a tool's call, as it came from there."""
         name, given = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or not isinstance(given, dict):
             return failed("a call has a name and arguments")
@@ -173,7 +173,7 @@ class Reach:
 
 
 class _Connections:
-    """Those of one relay."""
+    """The connections of one relay."""
 
     def __init__(self, reach: Reach, out: asyncio.StreamWriter) -> None:
         self._reach = reach
@@ -186,7 +186,7 @@ class _Connections:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def carry(self, stdout: asyncio.StreamReader, lines: Lines) -> None:
-        """Until its end. Raises Malformed."""
+        """Carry lines until the relay ends. Raises Malformed."""
         while True:
             while (line := lines.next()) is not None:
                 self._came(line)
@@ -210,7 +210,7 @@ class _Connections:
             return
         if connection is None:
             if number <= self._last:
-                return  # it was ended here, and the relay had not heard of it
+                return  # it was ended here, and the relay did not know yet
             if len(self._open) >= MOST:
                 raise Malformed(f"lines of more than {MOST} connections")
             self._last = number
@@ -263,7 +263,7 @@ class _Connections:
 
 
 class _Connection:
-    """One process of an agent's tools there, and its own connection to the sidecar here: what is under way ends with it."""
+    """One process of an agent's tools there, with its own connection to the sidecar here. Whatever is under way ends with it."""
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
@@ -278,7 +278,7 @@ class _Connection:
         task.add_done_callback(self._calls.discard)
 
     async def answer(self, message: Mapping[str, Any]) -> Mapping[str, object]:
-        """`{"result"}` or `{"error"}`, as the bridge has them."""
+        """`{"result"}` or `{"error"}`, as on the bridge."""
         method, params = message.get("method"), message.get("params")
         if method not in ("hello", "tool", "removes") or not isinstance(params, dict):
             return {"error": {"message": "there is no such method here"}}
@@ -316,7 +316,7 @@ class _Connection:
 
 
 async def _hello(stdout: asyncio.StreamReader, lines: Lines) -> Hello | None:
-    """The relay's first line; None at the end. Raises NoRelay, and Malformed."""
+    """The relay's first line. None at the end. Raises NoRelay, and Malformed."""
     noise = 0
     while True:
         while (line := lines.next()) is not None:
@@ -336,7 +336,7 @@ def _ended(code: int | None) -> str:
 
 
 def run(streams: tuple[int, int], connect: Callable[[], Awaitable[Calling]]) -> int:
-    """The exit code. `streams`: descriptors of stdin and stdout that nobody else uses."""
+    """Run reach. Returns the exit code. `streams`: descriptors of stdin and stdout that nothing else uses."""
     return asyncio.run(_run(streams, connect))
 
 

@@ -1,7 +1,7 @@
-"""`acp-sidecar relay`: runs where an agent runs, and carries what connects to its socket there over its stdin and stdout.
+"""`acp-sidecar relay`: runs where an agent runs, and carries the connections to its socket there over its stdin and stdout.
 
-The socket lies in a folder that is the user's alone (bridge/folder.py), as those of sidecars do. The relay reads nothing of what it carries, and
-knows no secret. It ends with its input, and its connections with it.
+The socket is in a folder that is the user's alone (bridge/folder.py), like those of sidecars. The relay reads nothing of what it carries, and
+knows no secret. It ends with its input, and its connections end with it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sidecar.relayed.numbered_lines import LONGEST, MOST, NUMBER, VERSION, Hello
 
 READ = 256 * 1024
 SEND_SECONDS = 10.0
-"""Until a connection that does not take what was answered is ended: the others wait for it."""
+"""The seconds after which a connection that does not accept its answers is ended: the others wait for it."""
 
 
 def run(streams: tuple[int, int], relay_id: str, env: Mapping[str, str]) -> NoReturn:
-    """Ends the process. `relay_id`: the socket's name, as `bridge.entry.is_id` has it. A relay that is started again gets the same, so that
-    what is running finds it again."""
+    """Run the relay, and end the process. `relay_id`: the socket's name, as in `bridge.entry.is_id`. A relay that is started again gets the
+    same id, so that the tools that are running find it again."""
     lines, out = os.fdopen(streams[0], "rb"), os.fdopen(streams[1], "wb", buffering=0)
     try:
         place = folder.made(env)
@@ -54,22 +54,22 @@ def run(streams: tuple[int, int], relay_id: str, env: Mapping[str, str]) -> NoRe
 
 
 class Relay:
-    """A thread for each connection, and one for new ones."""
+    """One thread for each connection, and one for new ones."""
 
     def __init__(self, listener: socket.socket, out: BinaryIO, hello: Hello) -> None:
         """Raises OSError."""
         self._out = out
         self._writing = threading.Lock()
         self._connections: dict[int, socket.socket] = {}
-        out.write(hello.line())  # before anybody's: whoever waits for us may be there already
+        out.write(hello.line())  # before any connection's line: a process may be waiting already
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def carry(self, lines: BinaryIO) -> None:
-        """Until the end of the input."""
+        """Carry lines until the input ends."""
         while line := lines.readline(LONGEST + NUMBER + 1):
             found = parted(line)
             if found is None or not line.endswith(b"\n"):
-                return  # nobody of ours is at the other end
+                return  # the other end is not reach
             number, rest = found
             connection = self._connections.get(number)
             if connection is None:
@@ -99,7 +99,7 @@ class Relay:
             while data := _received(connection):
                 lines.feed(data)
                 while (line := lines.next()) is not None:
-                    if line:  # an empty one would be the connection's end
+                    if line:  # an empty one would mean the connection's end
                         self._write(joined(number, line))
         del self._connections[number]
         connection.close()
@@ -111,12 +111,12 @@ class Relay:
                 left = memoryview(line)
                 while left:
                     left = left[self._out.write(left) or 0 :]
-        except OSError:  # nobody is at the other end any more; the input has ended, too, or is about to
+        except OSError:  # nobody is at the other end any more; the input has ended, too, or will soon
             pass
 
 
 def _received(connection: socket.socket) -> bytes:
-    """What comes next, however long that takes."""
+    """The next bytes, however long they take."""
     while True:
         with suppress(TimeoutError):
             return connection.recv(READ)

@@ -1,4 +1,5 @@
-"""through_relay: the connection of `acp-sidecar mcp` to the sidecar where the agent runs elsewhere: by the socket of a relay there."""
+"""through_relay: the connection of `acp-sidecar mcp` to the sidecar if the agent runs elsewhere: through the socket of a relay
+there."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ LOST = (
 
 
 async def connected(path: str) -> Calling:
-    """Raises ConnectionError."""
+    """Connect to the relay's socket at `path`. Raises ConnectionError."""
     if UNSUPPORTED:
         raise ConnectionError(UNSUPPORTED)
     return Calling(Pipelined(await anyio.to_thread.run_sync(_connection, path), LOST))

@@ -1,7 +1,7 @@
-"""ToolPaths: a call's paths there as paths here, and an answer's as paths there, by the folders that the user mapped.
+"""ToolPaths: translates a call's paths there into paths here, and an answer's paths into paths there, by the folders that the user mapped.
 
-Which arguments and which fields of answers are paths is said by the tools' schemas (mcp/schemas.py): `file_path`, `path` and `folder`. Texts of files are left
-alone. Words about a file name it as the agent does. A row about a file that stands for nothing there is left out.
+The tools' schemas (mcp/schemas.py) say which arguments and which fields of answers are paths: `file_path`, `path` and `folder`. Texts of files are left
+alone. Messages about a file use the agent's name for it. A row about a file that is unmapped there is left out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sidecar.mcp.caller import failed
 
 _ARGUMENTS = ("file_path", "path")
 _ITEMS = ("files", "edits")
-"""Lists of objects that have such an argument."""
+"""The lists of objects that have such an argument."""
 _FIELDS = ("file_path", "path", "folder")
 _ROWS = ("documents", "diagnostics", "changes")
-"""Lists of rows that have such a field."""
+"""The lists of rows that have such a field."""
 _ONE_FILE = ("Edit", "Write", "Append")
-"""Their answers name the file in the first line; what follows may be its text."""
+"""The tools whose answers name the file in the first line; the following lines may be the file's text."""
 NOWHERE = "this path is in no mapped folder"
 
 
@@ -37,7 +37,7 @@ class Outside(Exception):
 
 
 class ToolPaths:
-    """Of one session. `folder`: its own, there."""
+    """The paths of one session. `folder`: its own folder, there."""
 
     def __init__(self, agent: str, folders: Folders, folder: str) -> None:
         self._agent = agent
@@ -52,7 +52,7 @@ class ToolPaths:
         self._names.sort(key=lambda pair: -len(pair[0].pattern))
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """As the tools here take them. Raises Outside. What is no path is left to the tools, which say so."""
+        """The arguments for the tools here. Raises Outside. Values that are no paths are left to the tools, which report them."""
         found = self._arguments(given)
         for name in _ITEMS:
             items = given.get(name)
@@ -64,11 +64,11 @@ class ToolPaths:
         return found
 
     def here(self, path: str) -> str | None:
-        """A path there as one here; None if it stands for nothing."""
+        """The path here for a path there. None if it stands for nothing here."""
         return self._folders.here(posixpath.join(self._folder, path))
 
     def answer(self, tool: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """As the agent gets it."""
+        """The answer in the form that the agent gets."""
         content = cast("list[dict[str, Any]]", answer.get("content", []))
         if answer.get("isError"):
             told = {**answer, "content": [self._words(block) for block in content]}
@@ -103,7 +103,7 @@ class ToolPaths:
     # answers
 
     def _listed(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer of a tool that tells of files: an object with names, or with rows."""
+        """The answer of a tool that reports files: an object with names or with rows."""
         told = answer.get("structuredContent")
         if not isinstance(told, dict):
             return {**answer, "content": [self._words(block) for block in answer.get("content", [])]}
@@ -145,7 +145,7 @@ class ToolPaths:
         }
 
     def _in_turn(self, content: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Of ReadMany: a block that names the file, and one that has its text, or why it could not be read."""
+        """The content of ReadMany: a block that names the file, then one with its text, or the reason why it could not be read."""
         words = True
         for number, block in enumerate(content):
             if number % 2 == 0:
@@ -164,7 +164,7 @@ class ToolPaths:
         )
 
     def _replaced(self, words: str) -> str:
-        """With the names there of the folders here."""
+        """A message with the folders here replaced by their names there."""
         for here, there in self._names:
             words = here.sub(lambda _, there=there: there, words)
         return words
