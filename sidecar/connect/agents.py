@@ -1,5 +1,5 @@
-"""Which agents can be connected, in which file of theirs, and what is put there. A file is named by the user's environment and home alone,
-or, for `--workspace`, is the one below the current folder."""
+"""The agents that can be connected, their settings files, and what is added there. A file is named only by the user's environment and
+home folder or, with `--workspace`, is the one below the current folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sidecar.mcp.schemas import SAVE
 Env = Mapping[str, str]
 
 NAME = "acp-sidecar"
-"""Of the entry. Not the name of the server that hosted agents are given: one agent may have both."""
+"""The name of the entry. It differs from the name of the server that hosted agents get: one agent may have both."""
 
 _PASSED_ON = ("XDG_RUNTIME_DIR", "TMPDIR", "ACP_SIDECAR_BRIDGE", "ACP_SIDECAR_STATE", "XDG_STATE_HOME")
-"""Variables that Codex gives to a server only when they are named: how a running sidecar is found, and where the journal lies."""
+"""The variables that Codex passes to a server only if they are named: they say how a running sidecar is found, and where the journal
+is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +28,19 @@ class Agent:
     form: Literal["json", "jsonc", "toml", "own toml"]
     """`own toml`: the whole file is ours."""
     container: str
-    """The key in the file under which servers are listed by name. `own toml`: what is said at the top of the file."""
+    """The key in the file under which servers are listed by name. With `own toml`, the comment at the top of the file."""
     file: Callable[[Env, Path], Path]
-    """Where its settings are, by the environment and the home folder."""
+    """The agent's settings file, by the environment and the home folder."""
     entry: Callable[[Sequence[str]], Json | list[Json]]
-    """What is put there, with our command."""
+    """The entry to add, with our command."""
     then: str
     """What the user does next."""
     workspace_file: str = ""
-    """The same for one folder; "" if there is none."""
+    """The settings file for one folder. "" if there is none."""
     arguments: tuple[str, ...] = ("mcp", "--guest")
-    """Of `acp-sidecar`; after `--guest` comes the agent's name."""
+    """The arguments of `acp-sidecar`. After `--guest` comes the agent's name."""
     key: str = NAME
-    """The name in the container."""
+    """The entry's name in the container."""
 
 
 def _config(env: Env, home: Path) -> Path:
@@ -90,13 +91,13 @@ def _stdio(command: Sequence[str]) -> Json:
 
 
 def _environment(command: Sequence[str]) -> Json:
-    """The only one: with two of them, Codex' model would have to choose."""
+    """The only environment: with two of them, Codex' model would have to choose."""
     ours = {"id": NAME, "program": command[0], "args": list(command[1:])}
     return {"default": NAME, "include_local": False, "environments": [ours]}
 
 
 def _saves_first(command: Sequence[str]) -> list[Json]:
-    """A hook that calls a tool of the server that `claude` has: it waits for it, and then reads or writes the disk."""
+    """A hook that calls a tool of the server that `claude` has. Claude waits for it, and then reads or writes the disk."""
     hook = {
         "type": "mcp_tool",
         "server": NAME,
@@ -162,13 +163,13 @@ AGENTS: dict[str, Agent] = {
 
 
 def started(agent: str) -> list[str]:
-    """The arguments of `acp-sidecar` that this agent is given."""
+    """The arguments of `acp-sidecar` for this agent."""
     words = AGENTS[agent].arguments
     return [*words, agent] if words[-1:] == ("--guest",) else [*words]
 
 
 def _hooks_in(groups: Sequence[object]) -> list[tuple[object, object]]:
-    """The server and the tool of each."""
+    """The server and the tool of each hook."""
     found: list[tuple[object, object]] = []
     for group in groups:
         hooks = cast("dict[str, object]", group).get("hooks") if isinstance(group, dict) else None
@@ -179,7 +180,7 @@ def _hooks_in(groups: Sequence[object]) -> list[tuple[object, object]]:
 
 
 def is_ours(entry: object, agent: str) -> bool:
-    """Whether we put it there: it starts our program for this agent, by whichever path, or calls the tool that only hooks call."""
+    """Whether we added this entry: it starts our program for this agent, by any path, or calls the tool that only hooks call."""
     if isinstance(entry, list):
         return _hooks_in(cast("list[object]", entry)) == [(NAME, SAVE)]
     if not isinstance(entry, dict):

@@ -1,4 +1,5 @@
-"""The command: shows the change of a settings file as a diff, and makes it after a yes. The diff goes to stdout, words to stderr."""
+"""The command: shows the change to a settings file as a diff, and makes it after a yes. The diff goes to stdout, messages to
+stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _Work = Callable[[argparse.Namespace, Agent, SettingsFile], int]
 
 
 def connect(arguments: argparse.Namespace) -> int:
-    """0: it is connected, or `--print`; 1: it is not, and stderr says why."""
+    """Connect an agent. Returns 0 if it is connected, or with `--print`; 1 if it is not, and stderr says why."""
     return _guarded("connect", arguments, _connect)
 
 
@@ -72,7 +73,7 @@ def _disconnect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile)
 
 
 def _note_and_replace(notes: Notes, file: SettingsFile, note: Note, text: str) -> None:
-    """The note first: without the file, a note does no harm."""
+    """Write the note first: a note without the file does no harm."""
     before = notes.of(file.path)
     notes.write(file.path, note)
     try:
@@ -105,7 +106,7 @@ def _settings_of(agent: Agent, arguments: argparse.Namespace) -> SettingsFile:
 
 
 def command(script: str) -> list[str]:
-    """How to start `acp-sidecar`, whatever folder and PATH an agent has. `script`: `sys.argv[0]`."""
+    """The command that starts `acp-sidecar` from any folder and with any PATH. `script`: `sys.argv[0]`."""
     path = os.path.abspath(script)
     if os.path.basename(path) == "acp-sidecar" and os.access(path, os.X_OK):
         return [path]
@@ -141,7 +142,7 @@ def _diff(path: str, before: str | None, after: str | None) -> str:
 
 
 def _lines(text: str | None) -> Sequence[str]:
-    """As they are shown: a file may hold sequences that a terminal would obey."""
+    """The lines as they are shown, escaped: a file may contain sequences that a terminal would obey."""
     if not text:
         return []
     lines = ["\t".join(map(escape, line.rstrip("\r").split("\t"))) for line in text.split("\n")]

@@ -1,4 +1,5 @@
-"""connected, disconnected: the text of an agent's settings with our entry and without it. Pure; raises Failed with words for the user."""
+"""connected, disconnected: the text of an agent's settings with our entry and without it. Pure functions. They raise Failed with a
+message for the user."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Connected(NamedTuple):
 
 
 def entry_in(agent: Agent, name: str, text: str) -> object:
-    """Our entry; None when there is none. Raises Failed when it is somebody else's."""
+    """Our entry. None if there is none. Raises Failed if the entry is not ours."""
     found = _found(agent, text)
     if agent.form == "own toml":
         if found is not None and not is_ours(own_toml.only_environment(found), name):
@@ -33,7 +34,7 @@ def entry_in(agent: Agent, name: str, text: str) -> object:
 
 
 def connected(agent: Agent, text: str | None, entry: Json | list[Json]) -> Connected:
-    """With the entry, which the text does not have yet. `text`: None when there is no file."""
+    """The text with the entry, which it does not have yet. `text`: None if there is no file."""
     before = text or ""
     try:
         if agent.form == "own toml":
@@ -51,7 +52,7 @@ def connected(agent: Agent, text: str | None, entry: Json | list[Json]) -> Conne
 
 
 def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
-    """Without the entry, which the text has; None when the file goes too."""
+    """The text without the entry, which it has. None if the file is removed, too."""
     exact = without(text, note.piece)
     if exact is not None and _lacks(agent, name, exact, text):
         return None if note.made_file and not exact else exact
@@ -71,7 +72,7 @@ def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
 
 
 def _lacks(agent: Agent, name: str, exact: str, text: str) -> bool:
-    """Whether the entry and nothing else is gone."""
+    """Whether the entry, and nothing else, is gone."""
     if agent.form == "own toml":
         return not exact.strip()
     try:

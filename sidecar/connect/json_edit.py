@@ -1,4 +1,5 @@
-"""Puts one entry into a JSON text, as one piece in one place, and takes it out again. Everything else stays as it is, to the byte."""
+"""Inserts one entry into a JSON text, as one piece in one place, and removes it again. Everything else stays unchanged, to the
+byte."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from sidecar.connect.piece import Piece
 
 
 def find(text: str, container: str, name: str, *, strict: bool) -> object:
-    """The entry of that name in the container; None when there is none. Raises NotJson."""
+    """The entry with this name in the container. None if there is none. Raises NotJson."""
     if not text.strip():
         return None
     at = _container(parse(text, strict=strict), container)
@@ -18,12 +19,12 @@ def find(text: str, container: str, name: str, *, strict: bool) -> object:
 
 
 def has(text: str, container: str, *, strict: bool) -> bool:
-    """Whether the container is there. Raises NotJson."""
+    """Whether the container exists. Raises NotJson."""
     return _container(parse(text, strict=strict), container) is not None
 
 
 def inserted(text: str, container: str, name: str, entry: object, *, strict: bool) -> Piece:
-    """What to put where. The text must not have the entry. Raises NotJson."""
+    """The piece to insert. The text must not have the entry. Raises NotJson."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     if not text.strip():
         return Piece(0, _shown({container: {name: entry}}, "  ", "", line_end) + line_end)
@@ -36,8 +37,8 @@ def inserted(text: str, container: str, name: str, entry: object, *, strict: boo
 
 
 def taken_out(text: str, container: str, name: str, *, strict: bool, with_container: bool) -> str:
-    """Without the entry, wherever it stands by now and however it is written. `with_container`: it goes too if nothing else is in it.
-    Raises NotJson."""
+    """The text without the entry, wherever it is by now and however it is written. `with_container`: remove the container, too, if
+    nothing else is in it. Raises NotJson."""
     root = parse(text, strict=strict)
     at = _container(root, container)
     member = None if at is None else at.member(name)
@@ -59,7 +60,8 @@ def _container(root: Node, name: str) -> Node | None:
 
 
 def _into(text: str, node: Node, key: str, value: object, unit: str, line_end: str) -> Piece:
-    """As the first member of an object: what comes after it need not be touched, whether it has comments or a comma at its end."""
+    """A piece that becomes the first member of an object: what follows need not be touched, whether it has comments or a trailing
+    comma."""
     after = node.start + 1
     if not node.members:
         outer = _line_indent(text, node.start)
@@ -83,7 +85,7 @@ def _shown(value: object, unit: str, indent: str, line_end: str) -> str:
 
 
 def _indent(text: str, root: Node) -> str:
-    """One level of it."""
+    """One level of indentation. "" if the text has none."""
     if not root.members or "\n" not in text[root.start : root.members[0].start]:
         return ""
     outer, inner = _line_indent(text, root.start), _line_indent(text, root.members[0].start)
@@ -91,7 +93,7 @@ def _indent(text: str, root: Node) -> str:
 
 
 def _line_indent(text: str, at: int) -> str:
-    """The blanks that the line begins with."""
+    """The blanks at the beginning of the line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -1,6 +1,6 @@
-"""spans: parses JSON and says where each object's members are, so that a text can be changed without writing it anew.
+"""spans: parses JSON and says where each object's members are, so that a text can be changed without rewriting it.
 
-`strict`: plain JSON. Otherwise comments and a comma after the last member are allowed too, as VS Code and opencode do.
+`strict`: plain JSON. Otherwise comments and a trailing comma are allowed, too, as in VS Code and opencode.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _OTHER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 DEEPEST = 100
-"""Levels. Settings have a handful."""
+"""The most levels. Settings have a handful."""
 
 
 class NotJson(Exception):
@@ -28,11 +28,11 @@ class Member:
 
     key: str
     start: int
-    """Of the key."""
+    """The start of the key."""
     end: int
-    """Of the value."""
+    """The end of the value."""
     comma: int
-    """Of the comma after it; -1: there is none."""
+    """The offset of the comma after it. -1 if there is none."""
     value: Node
 
 
@@ -41,12 +41,13 @@ class Node:
     start: int
     end: int
     value: object
-    """As plain Python."""
+    """The value as plain Python."""
     members: list[Member] = field(default_factory=list[Member])
-    """Of an object."""
+    """The members of an object."""
 
     def member(self, key: str) -> Member | None:
-        """Raises NotJson when there are several: which one counts depends on the reader."""
+        """The member with this key. None if there is none. Raises NotJson if there are several: which one counts
+        depends on the reader."""
         found = [member for member in self.members if member.key == key]
         if len(found) > 1:
             raise NotJson(f'it has "{key}" twice in one object')
@@ -58,7 +59,7 @@ class Node:
 
 
 def parse(text: str, *, strict: bool) -> Node:
-    """Raises NotJson."""
+    """The root of a JSON text. Raises NotJson."""
     parser = _Parser(text, strict)
     node = parser.value(parser.blank(0), 0)
     if parser.blank(node.end) != len(text):
@@ -142,7 +143,7 @@ class _Parser:
         return Node(start, at + 1, items)
 
     def _comma(self, at: int, end: str) -> int:
-        """Where the comma after a value is, or what comes there instead."""
+        """The offset of the comma after a value, or of what comes there instead."""
         at = self.blank(at)
         after = self._text[at : at + 1]
         if after == "," and self._strict:

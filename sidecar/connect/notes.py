@@ -1,5 +1,5 @@
-"""Notes: what was put into which file, in the state folder, so that it can be taken out to the byte. Without a note it is taken out all the
-same, but blanks around it may be left."""
+"""Notes: what was inserted into which file, in the state folder, so that it can be removed to the byte. Without a note it is removed all
+the same, but blanks around it may remain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = Note("", False, False)
 
 
 class Notes:
-    """Of all files. `write` raises OSError; what cannot be read is not there."""
+    """The notes of all files. `write` raises OSError. Notes that cannot be read count as missing."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder if folder is not None else state_folder()
@@ -35,7 +35,7 @@ class Notes:
                 return NOTHING
 
     def write(self, path: str, note: Note | None) -> None:
-        """None: there is nothing of ours in it any more."""
+        """Replace a file's note. None: the file contains nothing of ours any more."""
         rows = self._read()
         rows.pop(path, None)
         if note is not None:

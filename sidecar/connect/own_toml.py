@@ -1,4 +1,5 @@
-"""A TOML file that is ours as a whole: it is written where there was nothing, and taken out while it is what was written."""
+"""A TOML file that is ours as a whole: it is written only if there was no content before, and removed only if it is
+unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from sidecar.core.json_types import Json
 
 
 def inserted(text: str, head: str, entry: Json) -> Piece:
-    """What to put where: plain values, then lists of tables. Raises NotToml where the text says anything already."""
+    """The piece to insert: plain values, then lists of tables. Raises NotToml if the text has any content already."""
     if text.strip():
         raise NotToml("it says something already")
     line_end = "\r\n" if "\r\n" in text else "\n"
@@ -31,7 +32,7 @@ def _pairs(values: Mapping[str, object]) -> list[str]:
 
 
 def only_environment(found: object) -> object:
-    """The one table of such a file; None when there are others."""
+    """The only table of such a file. None if there are others."""
     rows = cast("Json", found).get("environments") if isinstance(found, dict) else None
     tables = cast("list[object]", rows) if isinstance(rows, list) else []
     return tables[0] if len(tables) == 1 else None

@@ -1,4 +1,4 @@
-"""Piece: a text that is put into another at one place."""
+"""Piece: a text that is inserted into another one at one place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 class Piece(NamedTuple):
     at: int
-    """Code points, from 0."""
+    """In code points, from 0."""
     text: str
 
     def put_into(self, text: str) -> str:
@@ -15,5 +15,5 @@ class Piece(NamedTuple):
 
 
 def without(text: str, piece: str) -> str | None:
-    """The text from before `piece` was put into it; None when it is not there just once."""
+    """The text from before `piece` was inserted. None unless the text contains it exactly once."""
     return text.replace(piece, "", 1) if piece and text.count(piece) == 1 else None

@@ -1,4 +1,5 @@
-"""SettingsFile: an agent's settings file, read and replaced as a whole, never through a link and only while it is what was read."""
+"""SettingsFile: an agent's settings file, read and replaced as a whole, never through a link, and only if it has not changed
+since it was read."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from sidecar.core.file_state import FileState
 from sidecar.core.refusal import Kind, Refusal
 
 MOST = 64 * 1024 * 1024
-"""Bytes. Claude keeps its history in its settings."""
+"""The most bytes. Claude keeps its history in its settings."""
 
 
 class Failed(Exception):
@@ -19,7 +20,7 @@ class Failed(Exception):
 
 class SettingsFile:
     def __init__(self, folder: Path, below: str) -> None:
-        """`folder`: the user's own, which is trusted. Below it no link is followed. Raises Failed."""
+        """`folder`: the user's own, which is trusted. Below it, no link is followed. Raises Failed."""
         try:
             self._folder = os.path.realpath(folder, strict=True)
         except OSError:
@@ -29,7 +30,7 @@ class SettingsFile:
         self._mark = ""
 
     def read(self) -> str | None:
-        """The text without a byte order mark; None when there is no file. Raises Failed."""
+        """The text without a byte order mark. None if there is no file. Raises Failed."""
         found = disk.found(self._folder, self.path, at_most=MOST)
         if isinstance(found, Refusal):
             raise Failed(_words(found, self.path))
@@ -47,7 +48,8 @@ class SettingsFile:
         return text.removeprefix("\ufeff")
 
     def replace(self, text: str | None) -> None:
-        """With what `read` gave changed to `text`; None: no file, and no folder that is empty without it. Raises Failed."""
+        """Replace the text that `read` returned with `text`. None: remove the file, and folders that are empty without it.
+        Raises Failed."""
         mode = 0o600 if self._was is None else self._was.mode
         wanted = None if text is None else FileState((self._mark + text).encode(), mode)
         refusal = disk.restore(self._folder, self.path, self._was, wanted, prune=True)

@@ -1,4 +1,4 @@
-"""Puts one table at the end of a TOML text, and takes it out again. Everything else stays as it is, to the byte."""
+"""Inserts one table at the end of a TOML text, and removes it again. Everything else stays unchanged, to the byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NotToml(Exception):
 
 
 def parse(text: str) -> dict[str, object]:
-    """Raises NotToml."""
+    """The text's tables. Raises NotToml."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -28,7 +28,7 @@ def parse(text: str) -> dict[str, object]:
 
 
 def find(text: str, container: str, name: str) -> object:
-    """The entry of that name; None when there is none. Raises NotToml."""
+    """The entry with this name. None if there is none. Raises NotToml."""
     table = parse(text).get(container, {})
     if not isinstance(table, dict):
         raise NotToml(f'"{container}" in it is not a table')
@@ -36,7 +36,7 @@ def find(text: str, container: str, name: str) -> object:
 
 
 def inserted(text: str, container: str, name: str, entry: Json) -> Piece:
-    """What to put where. The text must not have the entry. Raises NotToml, also where it could not be put there as a table."""
+    """The piece to insert. The text must not have the entry. Raises NotToml, also if it cannot be added as a table."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     before = "" if not text or text.endswith("\n") else line_end
     lines = [
@@ -53,7 +53,7 @@ def inserted(text: str, container: str, name: str, entry: Json) -> Piece:
 
 
 def taken_out(text: str, container: str, name: str) -> str:
-    """Without the entry's tables, wherever they stand by now. Raises NotToml where they are written in another way."""
+    """The text without the entry's tables, wherever they are by now. Raises NotToml if they are written in another way."""
     old = parse(text)
     head = re.compile(rf"\s*\[\s*{re.escape(container)}\s*\.\s*\"?{re.escape(name)}\"?\s*[.\]]")
     table = {key: value for key, value in cast("Json", old.get(container, {})).items() if key != name}
@@ -70,7 +70,7 @@ def taken_out(text: str, container: str, name: str) -> str:
 
 
 def _rest(lines: Sequence[str], head: re.Pattern[str]) -> list[str]:
-    """What is left of these lines without the tables that they begin with. Blank lines and comments stay: they may be about what follows."""
+    """These lines without the tables with which they begin. Blank lines and comments stay: they may be about what follows."""
     kept: list[str] = []
     inside = True
     for line in lines:
