@@ -1,5 +1,6 @@
-"""A question as ACP's `session/request_permission` has it. It says what the editor's box says, in the same words: a client that shows only the
-title shows all of them.
+"""A question in the form of ACP's `session/request_permission`. It says what the editor's box says, in the same words.
+
+The title is the question's whole text, for clients that show only the title.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _KINDS: Mapping[str, str] = {"read": "read", "write": "edit", "execute": "execut
 
 
 def permission(question: Question) -> Json:
-    """`{id, sessionId, toolCall, options}`."""
+    """`{id, sessionId, toolCall, options}` of a question."""
     details = question.details
     call = details.get("toolCallId")
     words = "\n".join(part for part in (question.text, question.reason) if part)
@@ -37,7 +38,7 @@ def permission(question: Question) -> Json:
     }
     if isinstance(target := details.get("target"), str):
         tool["locations"] = [{"path": target}]
-    # what is not certain to be shown whole is not allowed for good
+    # a command that may not be shown whole must not be allowed for good
     options = [one for one in question.options if not (question.whole and one.kind == "allow_always")]
     return {
         "id": question.id,

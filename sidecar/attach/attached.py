@@ -1,16 +1,17 @@
-"""Attached: what an attached client may call over the bridge, over a connection of its own. Each answers `{"refused": words}` for a "no".
+"""Attached: what an attached client may call over the bridge, over a connection of its own. Each method answers `{"refused": words}`
+if it refuses.
 
     attach         {client, folder} → {}     first, and once
     sessions       {} → {sessions: [row]}    as `sidecar.listSessions`, of the editor's folders
     newSession     {agent?, cwd, tag}        → {}, then the event `answer`
     loadSession    {sessionId, tag, replay}  → {}, then the events of its history, then `answer`
     forkSession    {sessionId, tag}          → {}, then the event `answer`
-    promptSession  {sessionId, prompt, tag}  → {}, then what the turn says, then `answer`
+    promptSession  {sessionId, prompt, tag}  → {}, then the turn's updates, then `answer`
     cancelSession  {sessionId} → {}
     setMode        {sessionId, modeId} → {modes}
     setOption      {sessionId, configId, value} → {configOptions}
     answerQuestion {id, optionId} → {counts: true | false}
-    events         {} → {events}             waits for some; {} when nothing came for a while; {dropped: words} at the end
+    events         {} → {events}             waits for events; none if nothing came for a while; {dropped: words} at the end
 
 Events, in the order in which things happened:
 
@@ -18,7 +19,7 @@ Events, in the order in which things happened:
     {asked: {id, sessionId, toolCall, options}}     {withdrawn: id}
     {answer: tag, result | error: {message, kind}}
 
-There is no token: only the connection that attached speaks for itself, and what it attached to ends with it. The sessions go on.
+There is no token: only the connection that attached speaks for itself, and its attachment ends with it. The sessions continue.
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ from sidecar.workspace.sessions.audience import Audience
 from sidecar.workspace.state.sessions import Session
 
 LONGEST_NAME = 100
-"""Characters."""
+"""In characters."""
 LONGEST_PATH = 4096
 MOST_SESSIONS = 256
-"""That one client hears at a time."""
+"""The most sessions that one client hears at a time."""
 POLL = 60.0
-"""Seconds that `events` waits."""
+"""The seconds that `events` waits."""
 WANTS = "take part in your conversations with agents (read them, send prompts, answer what agents ask)"
 TOO_SLOW = "it did not read its messages; attach again, and load the conversations"
 STOPPED = "you stopped it in the editor"
 
 
 class Guests(Protocol):
-    """`workspace.guests.Guests`; see there for what the methods promise."""
+    """`workspace.guests.Guests`; see there for the contract of the methods."""
 
     def open(self, agent: str, folder: str, *, allowed: bool | None = None, wants: str = "") -> str: ...
     def session(self, session_id: str) -> Session: ...
@@ -61,7 +62,7 @@ class Guests(Protocol):
 
 
 class Conversations(Protocol):
-    """`workspace.sessions.conversations.Conversations`; see there for what the methods promise."""
+    """`workspace.sessions.conversations.Conversations`; see there for the contract of the methods."""
 
     async def list(self) -> Sequence[Json]: ...
     async def load(self, session_id: str, replay: bool) -> Json: ...
@@ -74,7 +75,7 @@ class Conversations(Protocol):
 
 
 class Service(Protocol):
-    """`workspace.service.Workspace`; see there for what the methods promise."""
+    """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property
     def guests(self) -> Guests: ...
@@ -120,7 +121,7 @@ class Attached:
         }
 
     def gone(self) -> None:
-        """It has hung up. What it began goes on."""
+        """The client has hung up. Whatever it began continues."""
         self._heard.clear()
         self._service.audience.leave(self)
         self._inbox.clear()
@@ -157,7 +158,7 @@ class Attached:
         self._inbox.clear()
         self._service.audience.leave(self)
 
-    # what it calls
+    # the methods that it calls
 
     async def _attach(self, params: Mapping[str, Any]) -> object:
         client, folder = params.get("client"), params.get("folder")
@@ -205,7 +206,7 @@ class Attached:
         return [row for row in rows if self._is_ours(str(row["cwd"]))]
 
     def _is_ours(self, folder: str) -> bool:
-        """Whether it is one of the editor's folders, or lies in one."""
+        """Whether the folder is one of the editor's folders, or lies in one."""
         assert self._guest is not None
         roots, real = self._guest.roots, os.path.realpath(folder)
         return roots.is_root(real) or roots.match(real) is not None
@@ -318,7 +319,7 @@ class Attached:
         return {"counts": counts}
 
     def _session(self, params: Mapping[str, Any]) -> str:
-        """One that it has opened or loaded."""
+        """A session that the client has opened or loaded."""
         session_id = _text(params, "sessionId")
         if session_id not in self._heard:
             raise AgentFailed(
@@ -339,7 +340,7 @@ class Attached:
 
 
 def _choices(answer: Json) -> dict[str, object]:
-    """Those that ACP has a place for in an answer."""
+    """The choices that ACP's answers have fields for."""
     return {key: answer[key] for key in ("modes", "configOptions") if key in answer}
 
 

@@ -1,4 +1,5 @@
-"""Front: the ACP agent that an attached client sees. What it says and asks goes to the running sidecar; what happens there comes back, in order.
+"""Front: the ACP agent that an attached client sees. It passes the client's messages to the running sidecar, and the sidecar's events to the
+client, in order.
 
 Nothing of the client's machine is used: no `fs/*`, no terminals, no MCP servers. The sidecar has the text as the user sees it.
 """
@@ -18,9 +19,9 @@ from sidecar.acp.transport import LineTransport, Params, RequestId
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""Of ACP."""
+"""The version of ACP."""
 AT_ONCE = 12
-"""Requests that may take long, under way: a sidecar takes 16 of one client, and a cancel must get through."""
+"""The most requests under way that may take long: a sidecar takes 16 of one client, and a cancel must get through."""
 NOBODY = (
     "no editor with acp-sidecar has {folder} open: open this folder (or one above it) in your editor, which starts acp-sidecar, and try again; "
     "`acp-sidecar doctor` says what runs"
@@ -31,12 +32,12 @@ class Sidecar(Protocol):
     """See attached.py for the methods."""
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        """Raises ConnectionError when it is gone, ValueError with words for a "no" of the bridge's."""
+        """Raises ConnectionError if the sidecar is gone, and ValueError with a message if the bridge refuses."""
         ...
 
 
 Find = Callable[[], Awaitable[Sidecar | None]]
-"""The running sidecar of this folder. Raises ConnectionError when it is there and does not answer."""
+"""The running sidecar of this folder. None if there is none. Raises ConnectionError if it runs and does not answer."""
 
 
 class Refused(Exception):
@@ -47,28 +48,28 @@ class Refused(Exception):
 
 class Front:
     def __init__(self, transport: LineTransport, find: Find, folder: str, agent: str | None) -> None:
-        """`folder`: where the client started us. `agent`: for new sessions; None: the user's default."""
+        """`folder`: where the client started us. `agent`: the agent for new sessions; None: the user's default."""
         self._transport = transport
         self._find = find
         self._folder = folder
         self._agent = agent
         self._name = "a client"
         self._unwanted = frozenset[str]()
-        """Kinds of updates that the client did not say it understands."""
+        """The kinds of updates that the client did not say it understands."""
         self._sidecar: Sidecar | None = None
         self._attaching = asyncio.Lock()
         self._free = asyncio.Semaphore(AT_ONCE)
         self._serial = 0
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        """Requests of the client's whose answer is an event, by tag."""
+        """The client's requests whose answer is an event, by tag."""
         self._questions: dict[int, str] = {}
-        """What the client is asked: our request's id → the question's."""
+        """The client's open questions: our request's id → the question's id."""
         self._tasks: set[asyncio.Future[Any]] = set()
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why nothing more comes from the sidecar, in words."""
 
     async def serve(self) -> None:
-        """Until the client has gone."""
+        """Serve until the client has gone."""
         try:
             while (message := await self._transport.receive()) is not None:
                 if "method" in message:
@@ -143,7 +144,7 @@ class Front:
         return await self._load(params, replay=False)
 
     async def _fork(self, params: Params) -> object:
-        """Of a conversation whose agent cannot do it, it is refused in words."""
+        """Fork a conversation. If its agent cannot do that, the request is refused with a message."""
         return await self._event("forkSession", {"sessionId": _text(params, "sessionId")})
 
     async def _prompt(self, params: Params) -> object:
@@ -185,12 +186,12 @@ class Front:
         return _let(await self._said(await self._attached(), method, params))
 
     async def _asks(self, method: str, params: Mapping[str, object]) -> Any:
-        """What may take long: a person is asked, a program is started."""
+        """A call that may take long: the user is asked, or a program is started."""
         async with self._free:
             return await self._call(method, params)
 
     async def _event(self, method: str, params: Mapping[str, object], *, long: bool = True) -> Any:
-        """The answer comes when all that was before it has been told."""
+        """A call whose answer is an event: it comes after all events before it have been passed on."""
         self._serial += 1
         tag = self._serial
         answer = self._waiting[tag] = asyncio.get_running_loop().create_future()
@@ -209,7 +210,7 @@ class Front:
         except ValueError as error:
             raise Refused(Failure(REFUSED, str(error), {"errorKind": "refused"})) from error
 
-    # what happens there
+    # the sidecar's events
 
     async def _hears(self, sidecar: Sidecar) -> None:
         try:
@@ -244,7 +245,7 @@ class Front:
                 del self._questions[number]
                 await self._notify("$/cancel_request", {"requestId": number})
         elif (answer := self._waiting.get(event["answer"])) is not None and not answer.done():
-            await self._transport.room()  # so that the answer is written at once, before what comes behind it
+            await self._transport.room()  # so that the answer is written at once, before what follows it
             answer.set_result(dict(event))
             await asyncio.sleep(0)
 
@@ -252,7 +253,7 @@ class Front:
         await self._transport.send({"jsonrpc": "2.0", "method": method, "params": dict(params)})
 
     def _answered(self, message: Mapping[str, Any]) -> None:
-        """An answer to a question of ours. One that chooses nothing leaves the question to the others."""
+        """The client answers a question of ours. If it chooses nothing, the question stays open for the others."""
         question = self._questions.pop(message["id"], None)
         match message.get("result"):
             case {"outcome": {"outcome": "selected", "optionId": str(option)}} if question is not None:
@@ -272,7 +273,7 @@ class Front:
         task.add_done_callback(self._tasks.discard)
 
     async def over(self) -> None:
-        """Until what is under way has been answered."""
+        """Wait until everything under way has been answered."""
         if self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -296,7 +297,7 @@ _ON_REQUEST = {
     "compaction_summary_chunk": "compaction",
     "notice": "notices",
 }
-"""Updates that only clients get that announce it under `clientCapabilities.session` (ACP, "Session compaction", "Session notices")."""
+"""The updates that only clients get that announce them under `clientCapabilities.session` (ACP, "Session compaction", "Session notices")."""
 
 
 def _announces(params: Mapping[str, object], capability: str) -> bool:
@@ -309,7 +310,7 @@ def _info(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _let(answer: Any) -> Any:
-    """An answer that is no "no"."""
+    """The answer. Raises Refused if it is a refusal."""
     told = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     if "refused" in told:
         kind, words = told.get("kind"), str(told["refused"])

@@ -1,10 +1,10 @@
-"""HttpClients: the clients of `acp-sidecar acp --listen` that use Streamable HTTP, ACP's draft of it, in place of a WebSocket.
+"""HttpClients: the clients of `acp-sidecar acp --listen` that use Streamable HTTP, in ACP's draft of it, in place of a WebSocket.
 
     POST    `initialize`, which is answered with 200, the answer, and `Acp-Connection-Id`; every other message, which is answered with 202
     GET     an event stream (Streams): of the connection, or with `Acp-Session-Id` of a conversation
     DELETE  the end
 
-The connection's id is known to nobody else, so who has it is let in. Who may begin one is `Listening`'s to say.
+Nobody else knows the connection's id, so whoever has it is let in. `Listening` decides who may begin a connection.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from sidecar.proxy.heads import head_of, raw
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
 METHODS = "POST, GET, DELETE"
 INITIALIZE_SECONDS = 90.0
-"""The user is asked whether the client may take part."""
+"""Long, because the user is asked whether the client may take part."""
 ALONE_SECONDS = 30.0
-"""How long a client may listen to nothing until it is taken to have gone."""
+"""How long a client may listen to no stream before it is assumed to have gone."""
 SEND_SECONDS = 60.0
 LONGEST_NAME = 1024
-"""Characters of a conversation's id."""
+"""The most characters of a conversation's id."""
 
 
 class Process(Protocol):
-    """What a client talks to: an `acp-sidecar acp` of its own."""
+    """The process to which a client talks: an `acp-sidecar acp` of its own."""
 
     stdin: asyncio.StreamWriter | None
     stdout: asyncio.StreamReader | None
@@ -45,7 +45,7 @@ class HttpClients:
     def __init__(
         self, start: Callable[[], Awaitable[Process]], end: Callable[[Process], Awaitable[None]]
     ) -> None:
-        """`start`: a client's process; `end`: ends it, and everything with it."""
+        """`start`: starts a client's process; `end`: ends it, and everything with it."""
         self._start = start
         self._end = end
         self._clients: dict[str, _Client] = {}
@@ -55,7 +55,7 @@ class HttpClients:
 
     @staticmethod
     def begins(asked: Asked) -> bool:
-        """Whether it is for a new connection."""
+        """Whether the request is for a new connection."""
         return asked.method == "POST" and CONNECTION not in asked.headers
 
     async def answered(self, asked: Asked) -> Answered:
@@ -160,13 +160,13 @@ class _Client:
                 task.cancel()
 
     async def initialized(self, line: bytes, number: bytes) -> bytes:
-        """The answer to the first request. Raises ConnectionError."""
+        """Send the first request. Returns its answer. Raises ConnectionError."""
         self._first = number, asyncio.get_running_loop().create_future()
         await self.told(line)
         return await self._first[1]
 
     async def told(self, line: bytes) -> bool:
-        """Whether it still hears."""
+        """Pass a message to the process. Returns whether the process still accepts messages."""
         stdin = cast("asyncio.StreamWriter", self.process.stdin)
         self.streams.asked(line)
         try:
@@ -198,7 +198,7 @@ class _Client:
         await over(self)
 
     async def _alone(self, over: Callable[[_Client], Awaitable[None]]) -> None:
-        """Nothing says that a client has gone, but that it listens to nothing."""
+        """End the client when it has listened to nothing for a while: there is no other sign that it has gone."""
         since: float | None = None
         loop = asyncio.get_running_loop()
         while since is None or loop.time() - since < ALONE_SECONDS:

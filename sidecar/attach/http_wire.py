@@ -19,10 +19,10 @@ from sidecar import __version__
 
 HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 20.0
-"""For the first request's head. Later ones may come at any time."""
+"""For the first request's head. Later requests may come at any time."""
 BODY_SECONDS = 60.0
 SEND_SECONDS = 60.0
-"""How long a client may leave what it gets unread."""
+"""How long a client may leave its data unread."""
 READ = 256 * 1024
 
 
@@ -40,7 +40,7 @@ class Answered:
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     stream: AsyncIterator[bytes] | None = None
-    """In place of `body`, piece by piece, until it ends or the client hangs up."""
+    """Used in place of `body`: pieces, until it ends or the client hangs up."""
 
 
 def said(status: HTTPStatus, words: str, headers: Mapping[str, str] | None = None) -> Answered:
@@ -50,14 +50,14 @@ def said(status: HTTPStatus, words: str, headers: Mapping[str, str] | None = Non
 
 
 class TooLong(Exception):
-    """The body of a request has more bytes than may be."""
+    """The body of a request has too many bytes."""
 
 
 Serve = Callable[[Asked], Awaitable[Answered]]
 
 
 Ours = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
-"""Takes a connection over; must not block."""
+"""Takes a connection over. Must not block."""
 
 
 def either(ours: Ours) -> type[Either]:
@@ -69,15 +69,15 @@ def either(ours: Ours) -> type[Either]:
 
 
 class Either(ServerConnection):
-    """A connection of the WebSocket server's that becomes one of ours if its first request is for no WebSocket."""
+    """A connection of the WebSocket server that becomes one of ours if its first request does not open a WebSocket."""
 
     _ours: Ours
     silent: ClassVar[set[Either]]
-    """Those that have asked for nothing yet."""
+    """The connections that have requested nothing yet."""
 
     @classmethod
     def end_silent(cls) -> None:
-        """From Python 3.12.1 on, the end of a server waits for all of its connections."""
+        """Close the silent connections: from Python 3.12.1 on, the end of a server waits for all of its connections."""
         for one in list(cls.silent):
             one._undecided.close()
 
@@ -121,7 +121,7 @@ class Either(ServerConnection):
 async def carried(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, longest: int, serve: Serve
 ) -> None:
-    """Answers requests until either side ends the connection. `longest`: bytes of a request's body."""
+    """Answer requests until either side ends the connection. `longest`: the most bytes of a request's body."""
     wire = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
     try:
         while (asked := await _asked(wire, reader, writer, longest)) is not None:
@@ -136,7 +136,7 @@ async def carried(
             wire, writer, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a message has at most {longest} bytes"
         )
     except (OSError, TimeoutError, h11.LocalProtocolError):
-        pass  # it has hung up, or does not go on
+        pass  # it has hung up, or does not continue
     finally:
         writer.close()
 
@@ -144,7 +144,8 @@ async def carried(
 async def _asked(
     wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, longest: int
 ) -> Asked | None:
-    """The next request, whole. None at the end. Raises RemoteProtocolError, TooLong, OSError, and TimeoutError for a body that does not go on."""
+    """The next request, as a whole. None at the end. Raises RemoteProtocolError, TooLong, OSError, and TimeoutError for a body that does not
+    continue."""
     head = await _event(wire, reader)
     if not isinstance(head, h11.Request):
         return None
@@ -199,7 +200,7 @@ async def _streamed(
     writer: asyncio.StreamWriter,
     pieces: AsyncIterator[bytes],
 ) -> None:
-    gone = asyncio.ensure_future(reader.read(1))  # a client says nothing more on such a connection
+    gone = asyncio.ensure_future(reader.read(1))  # a client sends nothing more on such a connection
     piece: asyncio.Future[bytes] | None = None
     try:
         await _drained(writer)

@@ -1,4 +1,5 @@
-"""Inbox: what one attached client is to be told, in order, until it asks for it. It never waits and has a bound."""
+"""Inbox: the events for one attached client, in order, until the client asks for them. Adding an event never
+waits, and their number and size have a bound."""
 
 from __future__ import annotations
 
@@ -10,28 +11,30 @@ from sidecar.acp.permission import size_of
 from sidecar.core.json_types import Json
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes in memory of what waits, approximately. One event more may wait, however large."""
+"""The approximate bytes in memory of waiting events. One more event may wait, however large."""
 MOST_EVENTS = 10_000
 AT_ONCE = 1024 * 1024
-"""Bytes of one answer, approximately; one event more may be in it."""
+"""The approximate bytes of one answer. One more event may be in it."""
 
 
 class Gate:
-    """A place in the order for what is not known yet. Nothing behind it is told before."""
+    """A place in the order for events that are not known yet. No later event is delivered before them."""
 
     def __init__(self, opened: Callable[[], None]) -> None:
         self.events: Sequence[Json] | None = None
         self._opened = opened
 
     def open(self, events: Sequence[Json]) -> None:
-        """These come here. They do not count: there is one gate for each request, and requests have a bound."""
+        """Put events in this place. They do not count towards the bound: there is one gate for each request, and
+        requests have a bound."""
         self.events = events
         self._opened()
 
 
 class Inbox:
     def __init__(self, overflows: Callable[[], None]) -> None:
-        """`overflows`: called at the first event for which there is no room; it and all later ones are left out."""
+        """`overflows`: called at the first event for which there is no room. That event and all later ones are
+        dropped."""
         self._overflows = overflows
         self._waiting: deque[tuple[Json, int] | Gate] = deque()
         self._size = 0
@@ -59,7 +62,7 @@ class Inbox:
         return gate
 
     async def take(self, patience: float) -> list[Json]:
-        """The next events, once there are some; none after `patience` seconds."""
+        """The next events, once there are some. Empty after `patience` seconds."""
         try:
             async with asyncio.timeout(patience):
                 while not (events := self._take()):
@@ -70,11 +73,11 @@ class Inbox:
             return []
 
     def wake(self) -> None:
-        """Whoever waits in `take` looks again."""
+        """Make the caller that waits in `take` look again."""
         self._came.set()
 
     def clear(self) -> None:
-        """Nothing is told any more."""
+        """Drop all waiting events."""
         self._waiting.clear()
         self._size = self._count = 0
         self._came.set()

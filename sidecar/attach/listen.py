@@ -1,8 +1,8 @@
-"""listen: `acp-sidecar acp --listen PORT`, for clients that cannot start a program here: a WebSocket on 127.0.0.1, one text frame for each message, or
-Streamable HTTP (http_clients.py) on the same port.
+"""listen: `acp-sidecar acp --listen PORT`, for clients that cannot start a program here: a WebSocket on 127.0.0.1, with one text frame for each
+message, or Streamable HTTP (http_clients.py) on the same port.
 
-It is never on by itself. Each client that is let in (`Pairing`) has an `acp-sidecar acp` of its own, which is what it talks to: what one can do, and what
-it may cost, is the same as for a client that started it.
+It never runs unless the user starts it. Each client that is let in (`Pairing`) talks to an `acp-sidecar acp` of its own, so it can do, and may cost,
+the same as a client that started one.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ from sidecar.proxy.waiting import cancelled, ended, signals
 PATH = "/acp"
 COOKIE = "acp-sidecar"
 MOST = 16
-"""Clients at a time."""
+"""The most clients at a time."""
 MOST_CONNECTIONS = 128
-"""Of HTTP at a time: each client has one for each stream, and one for what it says."""
+"""The most HTTP connections at a time: each client has one for each stream, and one for its own messages."""
 MOST_BROUGHT = 3
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a message."""
+"""The most bytes of a message."""
 END_SECONDS = 5.0
-"""Until the program of a client that has gone is ended."""
+"""The seconds until the program of a client that has gone is killed."""
 NO_CODE = "The editor shows a code. Connect again with it: as ?code=… in the address, or in the header Authorization: Bearer …"
 
 
 def run(env: Mapping[str, str], agent: str | None, port: int, origins: Sequence[str]) -> int:
-    """Until it is ended by a signal; the exit code. `port`: 0 for any. `origins`: of the pages that may connect, such as https://example.com."""
+    """Run until a signal ends it. Returns the exit code. `port`: 0 for any. `origins`: the origins of the pages that may connect, such as
+    https://example.com."""
     if UNSUPPORTED:
         return _fail("it is not available on Windows yet")
     try:
@@ -85,7 +86,7 @@ class Listening:
         self.port = 0
 
     async def until_ended(self, port: int) -> int:
-        """Raises ConnectionError without an editor, OSError if the port cannot be had."""
+        """Listen until a signal comes. Returns the exit code. Raises ConnectionError without an editor, and OSError if the port cannot be opened."""
         stopped, connections = signals(), either(self._taken_over)
         await (await self._sidecar()).aclose()
         async with serve(
@@ -124,7 +125,7 @@ class Listening:
         return None
 
     def _misled(self, target: str, headers: Headers) -> Answered | None:
-        """Why a request is none of a client that means this port, or comes from a page that may not."""
+        """Why a request does not come from a client that means this port, or comes from a page that may not connect. None if it may go on."""
         if not _is_this_machine(headers.get("Host", "")):
             return said(HTTPStatus.FORBIDDEN, "Connect to 127.0.0.1.")
         if urlsplit(target).path != PATH:
@@ -137,7 +138,7 @@ class Listening:
         return None
 
     def _judged(self, target: str, headers: Headers) -> Answered | Verdict:
-        """How a new client is let in, or why it is not."""
+        """How a new client is let in, or the answer that says why it is not."""
         if self._clients >= MOST:
             return said(HTTPStatus.SERVICE_UNAVAILABLE, f"There are {MOST} clients already.")
         verdict = self._pairing.judge(*_brought(headers, urlsplit(target).query))
@@ -196,7 +197,7 @@ class Listening:
     # a client
 
     async def _start(self) -> asyncio.subprocess.Process:
-        """Counts it from now on."""
+        """Start a client's process. It counts as a client from now on."""
         self._clients += 1
         try:
             return await asyncio.create_subprocess_exec(
@@ -228,7 +229,7 @@ class Listening:
             await self._end(process)
 
     def _taken_over(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A connection that opens no WebSocket."""
+        """Serve a connection that opens no WebSocket."""
         if len(self._carrying) >= MOST_CONNECTIONS:
             writer.close()
             return
@@ -244,7 +245,7 @@ async def _inward(connection: ServerConnection, stdin: asyncio.StreamWriter) -> 
                 stdin.write(line_of(frame))
                 await stdin.drain()
     except (ConnectionClosed, OSError):
-        pass  # either has ended; the other is ended by `_client`
+        pass  # one side has ended; `_client` ends the other
     finally:
         stdin.close()
 
@@ -262,7 +263,7 @@ async def _outward(stdout: asyncio.StreamReader, connection: ServerConnection) -
 
 
 def _brought(headers: Headers, query: str) -> list[str]:
-    """What may be the code or the token: of the address, the header, and the cookie."""
+    """The values that may be the code or the token: from the address, the header, and the cookie."""
     found = parse_qs(query[:1000]).get("code", [])[:1]
     kind, _, value = headers.get("Authorization", "").partition(" ")
     if kind.lower() == "bearer":
@@ -275,7 +276,7 @@ def _brought(headers: Headers, query: str) -> list[str]:
 
 
 def _to_page(origin: str | None) -> dict[str, str]:
-    """What lets a page of this origin read the answer (CORS); it may connect."""
+    """The headers that let a page of this origin read the answer (CORS). The origin may connect."""
     if origin is None:
         return {}
     return {
@@ -289,7 +290,8 @@ def _to_page(origin: str | None) -> dict[str, str]:
 
 
 def _is_this_machine(host: str) -> bool:
-    """A name that another page's server has given to this address leads here, too (DNS rebinding). The port may be that of a tunnel."""
+    """Whether a Host header names this machine. A name that another page's server has given to this address leads here, too (DNS rebinding), and is
+    refused. The port may be that of a tunnel."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or ip_address(name).is_loopback

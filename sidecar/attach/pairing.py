@@ -1,7 +1,7 @@
 """Pairing: who may connect to the port that `acp-sidecar acp --listen` opens.
 
-Other users and pages of a browser reach a port, too. So a client has to bring a code that the editor shows its user. It counts once; who brought it
-gets a token, with which it may come back for as long as the port is open.
+Other users and pages in a browser can reach a port, too. So a client must send a code that the editor shows its user. The code is valid once.
+The client that sent it gets a token with which it may connect again for as long as the port is open.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from enum import Enum, auto
 
 LENGTH = 8
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""None that looks like another one."""
+"""Without letters that look like another one."""
 VALID_SECONDS = 120.0
 MOST_TRIES = 5
-"""Wrong codes until the shown one counts no longer."""
+"""The number of wrong codes after which the shown one is no longer valid."""
 PAUSE_SECONDS = 15.0
-"""Between two codes: whoever knocks without one cannot fill the editor with them."""
+"""The least seconds between two codes: a client that connects without a code cannot fill the editor with them."""
 
 
 class Verdict(Enum):
     LET_IN = auto()
     PAIRED = auto()
-    """It brought the code, and is to get `token`."""
+    """The client sent the code, and must get `token`."""
     REFUSED = auto()
 
 
@@ -39,8 +39,8 @@ class Pairing:
         self.token = secrets.token_urlsafe(32)
 
     def judge(self, *brought: str) -> Verdict:
-        """`brought`: a code as a person types it, the token, or several of them. Refused, the user sees a code unless one was shown a moment
-        ago."""
+        """Decide about a client. `brought`: a code as a user types it, the token, or several of them. If the client is refused, the user is
+        shown a code, unless one was shown a moment ago."""
         if any(hmac.compare_digest(one.encode(), self.token.encode()) for one in brought):
             return Verdict.LET_IN
         if any(brought) and self._is_the_code(brought):
@@ -70,5 +70,5 @@ class Pairing:
 
 
 def plain(code: str) -> str:
-    """As people type it: in any case, with or without the hyphen."""
+    """A code as users type it: in any case, with or without the hyphen."""
     return code.upper().replace("-", "").strip()

@@ -21,7 +21,7 @@ from sidecar.proxy.streams import Input
 from sidecar.proxy.waiting import any_of, cancelled, first, signals
 
 LAST_WORDS = 2.0
-"""Seconds in which a client may still read what was said."""
+"""The seconds in which a client may still read what was sent."""
 TO_A_PERSON = """\
 acp-sidecar acp is an ACP agent. An ACP client starts it and talks to it on stdin and stdout; there is nothing to type here.
 Put `acp-sidecar acp` as the agent's command into the client's settings. Ctrl-C ends it.
@@ -29,7 +29,8 @@ Put `acp-sidecar acp` as the agent's command into the client's settings. Ctrl-C 
 
 
 def run(env: Mapping[str, str], agent: str | None) -> int:
-    """The exit code. `agent`: the name that the user's settings give it."""
+    """Returns the exit code. `agent`: the agent for new sessions, by its name in the user's settings. None: the
+    user's default."""
     if UNSUPPORTED:
         return fail("it is not available on Windows yet")
     if sys.stdin is not None and sys.stdin.isatty():  # None if it was closed
@@ -39,7 +40,7 @@ def run(env: Mapping[str, str], agent: str | None) -> int:
     try:
         return asyncio.run(_run(streams, env, agent))
     finally:
-        os.set_blocking(kept, True)  # others may write to it too: a shell, a terminal
+        os.set_blocking(kept, True)  # others may write to it, too: a shell, a terminal
         os.close(kept)
 
 

@@ -1,7 +1,8 @@
-"""Streams: what a client over HTTP is told, by the stream on which it listens for it: one for the connection, and one for each conversation.
+"""Streams: the stream on which a client over HTTP gets each message: one for the connection, and one for each conversation.
 
-As ACP's draft has it ("Streamable HTTP & WebSocket Transport"), and the SDKs that follow it: what belongs to a conversation goes to that one's
-stream once the client has opened it, or has been told of the conversation; everything else goes to the connection's. Sans-IO but for waiting.
+As in ACP's draft ("Streamable HTTP & WebSocket Transport"), and in the SDKs that follow it: a conversation's messages go to its stream once
+the client has opened the stream, or has been told of the conversation. All other messages go to the connection's stream. Sans-IO except for
+waiting.
 """
 
 from __future__ import annotations
@@ -16,38 +17,39 @@ import msgspec
 from sidecar.proxy.heads import Head, fields_of, head_of, raw, value_of
 
 MOST_BYTES = 16 * 1024 * 1024
-"""That wait for a client; more is not read from the agent."""
+"""The bytes that wait for a client above which nothing more is read from the agent."""
 MOST_SESSIONS = 256
 ALIVE_SECONDS = 15.0
-"""After so long without a message a stream says that it is still there: what stands between may end a silent one."""
+"""The seconds without a message after which a stream sends a sign of life: an intermediary may end a silent one."""
 
 
 class Box:
-    """One stream's."""
+    """The messages of one stream."""
 
     def __init__(self) -> None:
         self.lines: deque[bytes] = deque()
         self.listener = 0
-        """Which of those who have listened is the one that is told: the last."""
+        """The number of the listener that gets the messages: the last one."""
         self.came = asyncio.Event()
 
 
 class Streams:
     def __init__(self) -> None:
         self.listening = 0
-        """How many streams are open."""
+        """The number of open streams."""
         self._connection = Box()
         self._sessions: dict[str, Box] = {}
         self._asked: dict[bytes, str] = {}
-        """Requests of a conversation's that are not answered, by their id."""
+        """The unanswered requests of conversations, by request id."""
         self._early: dict[str, int] = {}
-        """Conversations of which a request began before their stream was there: until it is answered, their order is the connection's."""
+        """The conversations with a request that began before their stream existed. Until it is answered, their messages keep the order of
+        the connection's stream."""
         self._waiting = 0
         self._room = asyncio.Event()
         self._over = False
 
     def asked(self, line: bytes) -> None:
-        """A message of the client's."""
+        """Note a message of the client."""
         head = head_of(line)
         session = _session_of(head, "params")
         if (
@@ -62,7 +64,7 @@ class Streams:
             self._early[session] = self._early.get(session, 0) + 1
 
     async def put(self, line: bytes) -> None:
-        """A message for the client, without its end; waits while it takes nothing."""
+        """Add a message for the client, without its line end. Waits while the client takes nothing."""
         while self._waiting > MOST_BYTES and not self._over:
             self._room.clear()
             await self._room.wait()
@@ -72,7 +74,7 @@ class Streams:
         box.came.set()
 
     async def listen(self, session: str | None) -> AsyncIterator[bytes]:
-        """The events of a stream, until somebody else listens to it or all is over."""
+        """The events of a stream, until another listener takes it over or the client is gone."""
         box = self._connection if session is None else self._sessions.setdefault(session, Box())
         box.listener += 1
         box.came.set()
