@@ -39,7 +39,7 @@ class ReadOnly:
     meta: Callable[[str], Json] = _nothing
     """The `_meta` of `session/new` and similar requests, from the name of our server, to which the agent's own tools may be redirected."""
     plugin: bool = False
-    """Whether the program that the agent loads for its own tools (own_tools/) refuses writes if its environment has READ_ONLY."""
+    """Whether the program that the agent loads for its own tools (own_tools/) refuses changes and commands if its environment has READ_ONLY."""
     is_offered_writing: bool = True
     """Whether the agent is told that it may ask us to write files, although we refuse. Otherwise it would write to the disk with its own tools,
     and nothing else prevents that."""
