@@ -23,11 +23,11 @@ class Kept:
         self._users = 1
 
     def needed(self) -> None:
-        """Add a user."""
+        """Add a holder."""
         self._users += 1
 
     def done(self, _: object = None) -> None:
-        """Remove a user."""
+        """Remove a holder."""
         self._users -= 1
         if not self._users:
             self._held.give_back(self._size)
