@@ -1,4 +1,4 @@
-"""Incoming: the messages that an agent sends by itself: updates, and requests for files, answers of the user, and commands.
+"""Incoming: the messages that an agent sends by itself: updates, and requests for files, for answers of the user, and for commands.
 
 `admit` records them synchronously, in the order of their arrival; `handle` only carries them out. Requests from us to agents are in client.py.
 """

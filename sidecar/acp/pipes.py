@@ -84,7 +84,7 @@ class PipeWriter:
             await self._empty.wait()
 
     def close(self) -> None:
-        """Close the pipe and drop unread data: an agent that does not read must not keep its input open."""
+        """Close the pipe and drop waiting data: an agent that does not read must not keep its input open."""
         if self._gone:
             return
         self._gone = True

@@ -82,7 +82,7 @@ class Sink(Protocol):
         ...
 
     def close(self) -> None:
-        """End the agent's input at once. Data that the agent has not read yet is dropped."""
+        """End the agent's input at once. Data that the system has not accepted yet is dropped."""
         ...
 
 
@@ -357,7 +357,7 @@ class LineTransport:
         self._look = self._loop.call_later(self._limits.stalled / _LOOKS, self._look_at_input, taken, since)
 
     def _look_at_input(self, taken: int, since: float) -> None:
-        """Check whether the agent has read anything: something has waited to be written. `taken`: the bytes it had read at `since`."""
+        """Check whether the agent has read anything: something has waited to be written. `taken`: `Sink.taken` at `since`."""
         self._look = None
         if self._closed or not self._sink.waiting:
             return
