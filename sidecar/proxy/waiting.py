@@ -46,8 +46,8 @@ async def cancelled(*tasks: asyncio.Future[Any]) -> None:
 
 
 async def ended(process: asyncio.subprocess.Process, seconds: float, *hurries: Callable[[], None]) -> None:
-    """A process with pipes ends with its input; one that does not is hurried, each time after so many seconds. What it still says is thrown
-    away: asyncio does not see the end of a process whose output nobody reads."""
+    """End a process with pipes: close its input, and call the `hurries` one after the other, each if the process has not ended `seconds` after
+    the step before. Its remaining output is thrown away: asyncio does not see the end of a process whose output nobody reads."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()
@@ -62,12 +62,12 @@ async def ended(process: asyncio.subprocess.Process, seconds: float, *hurries: C
                     await process.wait()
                     return
     finally:
-        # a process that it left behind may hold its output; asyncio has no other way to let go of that
+        # a process that it left behind may hold its output open; asyncio has no other way to release it
         process._transport.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         await rest
 
 
 async def _thrown_away(stdout: asyncio.StreamReader) -> None:
-    with suppress(OSError, RuntimeError):  # RuntimeError: somebody else reads it
+    with suppress(OSError, RuntimeError):  # RuntimeError: it has another reader
         while await stdout.read(65536):
             pass
