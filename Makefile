@@ -39,7 +39,7 @@ endef
 help:
 	@echo "make demo       the main job in a terminal, without an account"
 	@echo "make test       lint, types, unit tests, real editors with a real agent (installs them under .cache/tools)"
-	@echo "                some cases of each test; CASES=all: all of them, as CI does (the better part of an hour on two cores)"
+	@echo "                some cases of each test; CASES=all: all of them, as CI does (20 minutes on two idle cores)"
 	@echo "                PART=browser: only the page and the VS Code workbench; PART=rest: all but these"
 	@echo "make unit       only lint, types and unit tests"
 	@echo "make vsix       the VS Code extension for every platform, into dist (TARGETS=linux-x64: for one)"

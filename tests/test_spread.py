@@ -5,20 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import pairwise
-from math import ceil, sqrt
 from pathlib import Path
 
 import pytest
 
-from tests.support.spread import spread
+from tests.support.spread import share, spread
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("part", [1, 2])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 99, 200, 487])
-def test_they_are_spread_evenly_from_the_first_to_the_last(count: int, part: int) -> None:
-    wanted = ceil(sqrt(count) / part)
+def test_they_are_spread_evenly_from_the_first_to_the_last(count: int) -> None:
+    wanted = share(count)
     places = sorted(spread(count, wanted))
     assert 1 <= len(places) == wanted <= count
     assert places[0] == 0

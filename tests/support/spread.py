@@ -1,9 +1,9 @@
 """Which cases `make test` runs; CI runs all of them.
 
-Twelve thousand cases take most of an hour on two cores, and they are few tests with many cases each. `make test` is for the minutes between two
-commits. Of every test with cases it runs the square root of their number; of every file of tests that start real editors or whole programs, half the
-square root of theirs. They are spread evenly from the first on, and they are always the same ones.
-`make test CASES=all` runs everything.
+Twelve thousand cases take twenty minutes on two cores that have nothing else to do, and most of an hour on two that have. They are few tests with many
+cases each. `make test` is for the minutes between two commits. It runs half the square root of the cases of every test; where a test starts real
+editors or whole programs, half the square root of the tests of every file. They are spread evenly from the first on, and they are always the same ones.
+`make unit` runs all cases of all tests without real editors, `make test CASES=all` runs everything.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ def spread(count: int, wanted: int) -> set[int]:
     return {round(number * (count - 1) / (wanted - 1)) for number in range(wanted)}
 
 
+def share(count: int) -> int:
+    """How many of so many."""
+    return ceil(sqrt(count) / 2)
+
+
 def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Of the tests those that `make test` runs, in their order."""
-    tests: defaultdict[str, list[int]] = defaultdict(list)
-    files: defaultdict[str, list[int]] = defaultdict(list)
+    groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, item in enumerate(items):
-        if _starts_programs(item):
-            files[str(item.path)].append(place)
-        else:
-            tests[item.nodeid.partition("[")[0]].append(place)
-    kept: set[int] = set()
-    for groups, part in ((tests, 1), (files, 2)):
-        for group in groups.values():
-            kept.update(group[number] for number in spread(len(group), ceil(sqrt(len(group)) / part)))
+        groups[_together(item)].append(place)
+    kept = {group[number] for group in groups.values() for number in spread(len(group), share(len(group)))}
     return [item for place, item in enumerate(items) if place in kept]
 
 
-def _starts_programs(item: pytest.Item) -> bool:
-    return item.get_closest_marker("e2e") is not None or item.path.relative_to(TESTS).parts[0] in PROGRAMS
+def _together(item: pytest.Item) -> str:
+    folder = item.path.relative_to(TESTS).parts[0]
+    starts_programs = item.get_closest_marker("e2e") is not None or folder in PROGRAMS
+    return str(item.path) if starts_programs else item.nodeid.partition("[")[0]
