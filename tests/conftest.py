@@ -85,8 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield  # what -k and -m leave
     if config.getoption("cases") == "some":
         kept = some(items)
-        left_out = set(items).difference(kept)
-        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        config.hook.pytest_deselected(items=list(set(items).difference(kept)))
         items[:] = kept
     items[:] = shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 

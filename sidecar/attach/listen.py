@@ -36,7 +36,8 @@ from sidecar.bridge.calling import Calling
 from sidecar.bridge.finding import serving as sidecar_of
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.own_program import own_program
-from sidecar.proxy.waiting import cancelled, ended, signals
+from sidecar.proxy.process_end import ended
+from sidecar.proxy.waiting import cancelled, signals
 
 PATH = "/acp"
 COOKIE = "acp-sidecar"

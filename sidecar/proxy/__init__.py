@@ -5,7 +5,8 @@ byte.
     run.py           run: from start to end: the agent's process, signals, the exit code
     serving.py       Serving: everything that stands between a client and one agent, put together
     streams.py       Input: our stdin
-    waiting.py       waiting for the first of: a signal, an end, a time; ended: ends a process
+    waiting.py       waiting for the first of: a signal, an end, a time
+    process_end.py   ended: ends a process with pipes, whatever it does with them
     naming.py        name_of: the name of an agent
     relay.py         relay: lines from one end to the other; a slow reader slows the writer down
     heads.py         Head: what a line says about itself, without decoding its contents

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Coroutine
 from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if sys.platform != "win32" else ()
@@ -43,31 +42,3 @@ async def cancelled(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def ended(process: asyncio.subprocess.Process, seconds: float, *hurries: Callable[[], None]) -> None:
-    """End a process with pipes: close its input, and call the `hurries` one after the other, each if the process has not ended `seconds` after
-    the step before. Its remaining output is thrown away: asyncio does not see the end of a process whose output nobody reads."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    rest = asyncio.ensure_future(_thrown_away(process.stdout))
-    try:
-        for hurry in (None, *hurries):
-            if hurry is not None:
-                with suppress(ProcessLookupError):
-                    hurry()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await process.wait()
-                    return
-    finally:
-        # a process that it left behind may hold its output open; asyncio has no other way to release it
-        process._transport.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        await rest
-
-
-async def _thrown_away(stdout: asyncio.StreamReader) -> None:
-    with suppress(OSError, RuntimeError):  # RuntimeError: it has another reader
-        while await stdout.read(65536):
-            pass

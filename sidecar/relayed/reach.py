@@ -30,8 +30,8 @@ from sidecar.bridge.wire import Lines, Malformed, decode, encode
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.mcp.answers import refused
 from sidecar.mcp.caller import Caller, carried_out, failed
+from sidecar.proxy.process_end import ended
 from sidecar.proxy.streams import Input
-from sidecar.proxy.waiting import ended
 from sidecar.relayed.numbered_lines import LONGEST, MOST, NUMBER, VERSION, Hello, hello_of, joined, parted
 from sidecar.relayed.tool_paths import Outside, ToolPaths
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
+
+import pytest
 
 from tests.e2e.stands import Desk, Scene, Stand, pause, verdict
 from tests.support.waiting import NeverHappened, eventually
@@ -432,3 +435,13 @@ SCENES: dict[str, Scene] = {
         messages,
     )
 }
+
+
+def compared(differs: Mapping[str, str] = {}) -> list[Any]:
+    """Every scene by name, as a test's parameters. `differs`: scene → in what the fake is known to differ. Such a scene has to fail."""
+    return [
+        pytest.param(name, marks=pytest.mark.xfail(reason=differs[name], raises=AssertionError, strict=True))
+        if name in differs
+        else pytest.param(name)
+        for name in SCENES
+    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.proxy.waiting import ended
+from sidecar.proxy.process_end import ended
 from tests.proxy.talk import processes
 from tests.support.agents import until_written
 
