@@ -1,8 +1,8 @@
 """Which cases `make test` runs; CI runs all of them.
 
 Twelve thousand cases take twenty minutes on two cores that have nothing else to do, and most of an hour on two that have. They are few tests with many
-cases each. `make test` is for the minutes between two commits. It runs half the square root of the cases of every test; where a test starts real
-editors or whole programs, half the square root of the tests of every file. They are spread evenly from the first on, and they are always the same ones.
+cases each. `make test` is for the minutes between two commits. It runs half the square root of the cases of every test; where tests start real
+editors or whole programs, a third of the square root of the tests of every file. They are spread evenly from the first on, and they are always the same ones.
 `make unit` runs all cases of all tests without real editors, `make test CASES=all` runs everything.
 """
 
@@ -29,21 +29,29 @@ def spread(count: int, wanted: int) -> set[int]:
     return {round(number * (count - 1) / (wanted - 1)) for number in range(wanted)}
 
 
-def share(count: int) -> int:
+def share(count: int, part: int = 2) -> int:
     """How many of so many."""
-    return ceil(sqrt(count) / 2)
+    return ceil(sqrt(count) / part)
 
 
 def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Of the tests those that `make test` runs, in their order."""
-    groups: defaultdict[str, list[int]] = defaultdict(list)
+    cases: defaultdict[str, list[int]] = defaultdict(list)
+    programs: defaultdict[Path, list[int]] = defaultdict(list)
     for place, item in enumerate(items):
-        groups[_together(item)].append(place)
-    kept = {group[number] for group in groups.values() for number in spread(len(group), share(len(group)))}
+        if starts_programs(item):
+            programs[item.path].append(place)
+        else:
+            cases[item.nodeid.partition("[")[0]].append(place)
+    kept = {
+        group[number]
+        for groups, part in ((cases.values(), 2), (programs.values(), 3))
+        for group in groups
+        for number in spread(len(group), share(len(group), part))
+    }
     return [item for place, item in enumerate(items) if place in kept]
 
 
-def _together(item: pytest.Item) -> str:
+def starts_programs(item: pytest.Item) -> bool:
     folder = item.path.relative_to(TESTS).parts[0]
-    starts_programs = item.get_closest_marker("e2e") is not None or folder in PROGRAMS
-    return str(item.path) if starts_programs else item.nodeid.partition("[")[0]
+    return item.get_closest_marker("e2e") is not None or folder in PROGRAMS
