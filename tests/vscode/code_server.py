@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from tests.support.tools import Tool
 from tests.support.waiting import eventually
+from tests.vscode.processes import servers
 
 DRAWN: Mapping[str, Any] = {
     "breadcrumbs.enabled": False,
@@ -177,12 +178,13 @@ class CodeServer:
         self.stop()
 
     def stop(self) -> None:
-        """Ends it and everything that it started."""
+        """Ends it and everything that it started. The sidecars end by themselves, and write in the tests' folders until then."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(10)
+        eventually(lambda: not servers(self), "its sidecars have ended", within=30)
 
     def last_words(self) -> str:
         """The ends of its log and of our extension's log, for a failure's message."""

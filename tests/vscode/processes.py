@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.vscode.code_server import CodeServer
-from tests.vscode.window import Window
+if TYPE_CHECKING:
+    from tests.vscode.code_server import CodeServer
+    from tests.vscode.window import Window
 
 
 def installed(server: CodeServer) -> Path:
