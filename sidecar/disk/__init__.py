@@ -20,7 +20,8 @@ and saves atomically.
     git_index.py   which files git knows to be unchanged, so that they need not be read
     line_ends.py   the line ends that git gives files at checkout
     watching.py  FolderWatch: reports that something in a folder changed
-    beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
+    beneath.py   open_beneath: opens a path beneath a folder
+    openat2.py, walk.py   how, by one system call of Linux or step by step
     windows.py, win32.py   the same for Windows: rules for path texts, checks on the open handle
     refusals.py  the fixed texts of refusals
 

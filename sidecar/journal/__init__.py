@@ -6,7 +6,8 @@
     database.py   the sqlite file: opens it, creates it, moves it aside if it is damaged
     texts.py      stores each text once, and later texts of a file as changes to earlier ones
     store.py      Store: everything that is kept; synchronous; the command line uses it directly
-    opened.py, writing.py, selecting.py   transactions, insertions, queries; ids.py
+    opened.py, writing.py, selecting.py   transactions, insertions, queries
+    ids.py        ids of writes, which sort by time
     turns.py      the state of files when a running turn began, in case the sidecar dies before the turn ends
     interrupted.py  writes that were never finished, and how they ended
     retention.py  what is deleted, and when

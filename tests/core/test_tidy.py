@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,6 +260,30 @@ def test_every_room_has_a_map() -> None:
         doc = ast.get_docstring(ast.parse((room / "__init__.py").read_bytes())) or ""
         named = [line.split()[0] for line in doc.splitlines()[2:]]
         assert named == sorted(path.name for path in room.glob("*.py") if path.name != "__init__.py"), room
+
+
+PACKAGES = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.parent != ROOT)
+
+
+MAP_LINE = re.compile(r"^ *((?:[\w-]+(?:\.py|\.mjs|\.json|/)(?:, | |$))+)", re.MULTILINE)
+"""The names with which a line of a map begins."""
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.relative_to(ROOT).as_posix())
+def test_every_package_has_a_map(package: Path) -> None:
+    """The docstring has a line for each module and each room; several may share one. It names no module that is gone.
+    ARCHITECTURE.md is the map of `sidecar/` itself."""
+    doc = ast.get_docstring(ast.parse((package / "__init__.py").read_bytes())) or ""
+    there = {path.name for path in package.glob("*.py") if path.name != "__init__.py"}
+    there |= {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    listed = {name for names in MAP_LINE.findall(doc) for name in names.replace(",", " ").split()}
+    assert there - listed == set()
+    assert {name for name in listed - there if not (package / name).is_file()} == set()
+    named = re.findall(r"(?<![\w/.-])[\w-]+\.py\b", doc)
+    assert [name for name in named if name not in MODULE_NAMES] == []
+
+
+MODULE_NAMES = {path.name for path in MODULES}
 
 
 def test_what_is_allowed_still_exists() -> None:
