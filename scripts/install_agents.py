@@ -1,5 +1,5 @@
-"""Installs the third-party agents of `make agents` into .cache/tools; apart from install_tools.py, because they are large (hundreds of MB)
-and only wanted by hand. npm is used without install scripts; versions are pinned. Each line of the output is
+"""Installs the third-party agents of `make agents` into .cache/tools. `scripts.tools` does not, because they are large (hundreds of MB) and
+only `make agents` needs them. npm is used without install scripts; versions are pinned. Each line of the output is
 `NAME=launcher` as tests/support/tools.py takes it from the environment."""
 
 from __future__ import annotations

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
+import subprocess
+from pathlib import Path, PurePosixPath
 
 import pytest
+
+from tests.support import tools
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -30,6 +33,36 @@ def test_every_part_is_in_the_table(part: str) -> None:
     if part == "py.typed":
         return
     assert f"`{part}`" in TEXT or f"`{part}/`" in TEXT
+
+
+DEPTH = {"sidecar": 3, "editor-extension": 3}
+"""To how many levels the folders in a folder are named; two elsewhere."""
+REPEATED = {"tests": "sidecar", "editor-extension/test": "editor-extension/src"}
+"""Where a folder has the name of what it tests: that one is named, and this page says so once for all."""
+
+
+def folders() -> set[PurePosixPath]:
+    """The folders of the repository that this page names; by git, so that nobody's own folders are among them."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        tools.lacking("git", f"not a clone of it: {done.stderr.strip()}")
+    found = {
+        folder for line in done.stdout.splitlines() for folder in PurePosixPath(line).parents if folder.name
+    }
+    return {folder for folder in found if len(folder.parts) <= DEPTH.get(folder.parts[0], 2)}
+
+
+def test_every_folder_is_named() -> None:
+    """Somebody who reads only this page and README can say what each folder is for."""
+    there = folders()
+    assert len(there) > 50
+    repeated = {
+        folder
+        for folder in there
+        if PurePosixPath(REPEATED.get(folder.parent.as_posix(), "none"), folder.name) in there
+    }
+    named = {folder for folder in there if re.search(rf"[`/]{re.escape(folder.name)}/`", TEXT)}
+    assert {str(folder) for folder in there - repeated - named} == set()
 
 
 def test_every_file_it_names_is_there() -> None:
