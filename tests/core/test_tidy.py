@@ -275,7 +275,7 @@ def test_every_package_has_a_map(package: Path) -> None:
     ARCHITECTURE.md is the map of `sidecar/` itself."""
     doc = ast.get_docstring(ast.parse((package / "__init__.py").read_bytes())) or ""
     there = {path.name for path in package.glob("*.py") if path.name != "__init__.py"}
-    there |= {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    there |= {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name[0] not in "._"}
     listed = {name for names in MAP_LINE.findall(doc) for name in names.replace(",", " ").split()}
     assert there - listed == set()
     assert {name for name in listed - there if not (package / name).is_file()} == set()
