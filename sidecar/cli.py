@@ -112,9 +112,9 @@ def _disconnect(arguments: argparse.Namespace) -> int:
 
 def _mcp(arguments: argparse.Namespace) -> int:
     from sidecar.lsp.stdio import claim
-    from sidecar.mcp.tool_process import RELAY, run
+    from sidecar.mcp.tool_process import RELAY, TO_A_PERSON, run
 
-    streams = claim()
+    streams = claim(TO_A_PERSON)
     if arguments.guest or arguments.joined:
         return _guest(streams, arguments)
 
@@ -138,29 +138,37 @@ def _relay(arguments: argparse.Namespace) -> int:
     from sidecar.relayed.relay_there import run
 
     if not is_id(arguments.id):
-        sys.stderr.write("acp-sidecar relay: the sidecar starts it itself, with an id\n")
-        return 2
-    run(claim(), arguments.id, os.environ)
+        return _by_programs(arguments, "the sidecar starts it, with an id")
+    run(claim(""), arguments.id, os.environ)
 
 
 def _reach(arguments: argparse.Namespace) -> int:
     from sidecar.bridge.calling import connected
-    from sidecar.lsp.stdio import claim
+    from sidecar.lsp.stdio import at_a_terminal, claim
     from sidecar.relayed.reach import run
 
-    return run(claim(), lambda: connected(os.getcwd(), os.environ))
+    if at_a_terminal():
+        return _by_programs(arguments, "the sidecar starts it")
+    return run(claim(""), lambda: connected(os.getcwd(), os.environ))
 
 
 def _codex_environment(arguments: argparse.Namespace) -> int:
     from sidecar.bridge.calling import connected
-    from sidecar.lsp.stdio import claim
+    from sidecar.lsp.stdio import at_a_terminal, claim
     from sidecar.mcp.caller import Caller
     from sidecar.mcp.codex_environment import run, told
     from sidecar.mcp.tool_process import TOKEN
 
+    if at_a_terminal():  # it would start the program that has started it: a shell
+        return _by_programs(arguments, "Codex starts it, after `acp-sidecar connect codex-live`")
     calls, commands = told(os.environ)
     caller = Caller(calls.get(TOKEN, ""), lambda: connected(os.getcwd(), calls))
-    return run(claim(), caller, commands)
+    return run(claim(""), caller, commands)
+
+
+def _by_programs(arguments: argparse.Namespace, who: str) -> int:
+    sys.stderr.write(f"acp-sidecar {arguments.command}: {who}; there is nothing for you to do with it\n")
+    return 2
 
 
 def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
@@ -237,73 +245,60 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    lsp = commands.add_parser("lsp", help="run the language server on stdio; your editor starts it")
-    lsp.add_argument("--stdio", action="store_true", help="accepted and ignored; stdio is the only transport")
-    lsp.set_defaults(run=_lsp)
+    def command(name: str, words: str, more: str = "") -> argparse.ArgumentParser:
+        """`words`: in the list of commands, in completions and at the top of the command's own help. `more`: at its end, line by line."""
+        return commands.add_parser(
+            name,
+            help=words,
+            description=f"{words[0].upper()}{words[1:]}.",
+            epilog=more,
+            formatter_class=argparse.RawDescriptionHelpFormatter if more else argparse.HelpFormatter,
+        )
 
-    demo = commands.add_parser("demo", help="play the main scenario in this terminal; needs no account")
+    # People's commands first, then those that programs start
+
+    demo = command("demo", "play the main scenario in this terminal; needs no account")
     demo.add_argument("path", nargs="?", metavar="PATH", help="one of your files; the demo uses a copy")
     demo.add_argument(
         "--agent",
         nargs=argparse.REMAINDER,
         metavar="CMD",
-        help="use your own agent instead of the scripted one",
+        help="the command of your own agent, with its arguments, instead of the scripted agent; must come last",
     )
     demo.set_defaults(run=_demo)
 
-    setup = commands.add_parser("setup", help="print the set-up file for an editor, and where to put it")
+    setup = command("setup", "print the set-up file for an editor, and where to put it")
     setup.add_argument("editor", nargs="?", choices=tuple(EDITORS), metavar="EDITOR", help=", ".join(EDITORS))
     setup.add_argument(
-        "--write", action="store_true", help="put the file there, unless a different one exists"
+        "--write", action="store_true", help="put the file in its place, unless a different one exists there"
     )
     setup.set_defaults(run=_setup)
 
-    changes = commands.add_parser("changes", help="list what agents changed in this folder")
-    options.changes(changes)
-    changes.set_defaults(run=_changes)
-
-    revert = commands.add_parser("revert", help="take back an agent's changes; your later work stays")
-    options.revert(revert)
-    revert.set_defaults(run=_revert)
-
-    sessions = commands.add_parser("sessions", help="list the recorded conversations of this folder")
-    options.sessions(sessions)
-    sessions.set_defaults(run=_sessions)
-
-    audit = commands.add_parser("audit", help="what agents read, wrote, ran and asked, from the audit log")
-    options.audit(audit)
-    audit.set_defaults(run=_audit)
-
-    doctor = commands.add_parser("doctor", help="check this machine; say what is missing and how to get it")
+    doctor = command("doctor", "check this machine; say what is missing and how to get it")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
 
-    mcp = commands.add_parser(
-        "mcp", help="serve an agent's tools on stdio (MCP); agents that the editor starts run it themselves"
-    )
-    mcp.add_argument("--numbered", action="store_true", help="number the lines of what Read returns")
-    mcp.add_argument(
-        "--guest",
-        choices=tuple(GUESTS),
-        metavar="AGENT",
-        help="for an agent that somebody else starts; `acp-sidecar connect` puts this into its settings",
-    )
-    mcp.add_argument(
-        "--joined", action="store_true", help="for an agent that `acp-sidecar proxy` has started"
-    )
-    mcp.set_defaults(run=_mcp)
+    changes = command("changes", "list what agents changed in this folder")
+    options.changes(changes)
+    changes.set_defaults(run=_changes)
 
-    environment = commands.add_parser(
-        "codex-environment",
-        help="carry out Codex' file operations and commands; Codex runs it itself after `acp-sidecar connect codex-live`",
-    )
-    environment.set_defaults(run=_codex_environment)
+    revert = command("revert", "take back an agent's changes; your later work stays")
+    options.revert(revert)
+    revert.set_defaults(run=_revert)
+
+    sessions = command("sessions", "list the recorded conversations of this folder")
+    options.sessions(sessions)
+    sessions.set_defaults(run=_sessions)
+
+    audit = command("audit", "show what agents read, wrote, ran and asked, and where that log is")
+    options.audit(audit)
+    audit.set_defaults(run=_audit)
 
     for name, run, words in (
         ("connect", _connect, "let an agent that you start yourself use the text in your editor"),
         ("disconnect", _disconnect, "remove what connect added to an agent's settings"),
     ):
-        one = commands.add_parser(name, help=words)
+        one = command(name, words)
         names = [*GUESTS, HOOK, LIVE]
         one.add_argument("agent", choices=names, metavar="AGENT", help=", ".join(names))
         one.add_argument(
@@ -313,11 +308,14 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--yes", action="store_true", help="do not ask")
         one.set_defaults(run=run)
 
-    proxy = commands.add_parser(
+    proxy = command(
         "proxy",
-        help="an ACP agent for any client: AGENT, working on the text in your editor",
-        description="Run AGENT behind a proxy for any ACP client. What AGENT reads and writes is the text in your editor; without an editor, "
-        "it is the disk. Example: acp-sidecar proxy -- claude-agent-acp",
+        "run an agent for another ACP client, on the text in your editor",
+        """\
+Put `acp-sidecar proxy --` before the agent's command in your ACP client:
+  acp-sidecar proxy -- claude-agent-acp
+What the agent reads and writes is the text in your editor; without an editor,
+it is the disk.""",
     )
     proxy.add_argument(
         "--name", default="", metavar="NAME", help="the agent's name in your editor (default: its program's)"
@@ -328,34 +326,22 @@ def _parser() -> argparse.ArgumentParser:
         default="live",
         help="live (default): the agent's own tools work on the text in your editor, if the agent allows it",
     )
-    proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
+    proxy.add_argument(
+        "agent",
+        nargs=argparse.REMAINDER,
+        metavar="-- AGENT",
+        help="the agent's command; a conductor's chain of ACP proxies needs none",
+    )
     proxy.set_defaults(run=_proxy)
 
-    websocket = commands.add_parser(
-        "websocket",
-        help="carry ACP messages between stdio and an agent at a WebSocket; agents with a `url` in the settings are run by it",
-    )
-    websocket.add_argument("url", metavar="URL", help="ws://… or wss://…")
-    websocket.set_defaults(run=_websocket)
-
-    relay = commands.add_parser(
-        "relay",
-        help="where an agent runs elsewhere, carry its tools' calls to the sidecar; the sidecar starts it itself",
-    )
-    relay.add_argument("--id", default="", metavar="ID", help="the name of its socket: 16 hexadecimal digits")
-    relay.set_defaults(run=_relay)
-
-    reach = commands.add_parser(
-        "reach",
-        help="carry out the calls of tools of an agent that runs elsewhere; the sidecar starts it itself",
-    )
-    reach.set_defaults(run=_reach)
-
-    acp = commands.add_parser(
+    acp = command(
         "acp",
-        help="an ACP agent for any client: the conversations in your editor",
-        description="Attach an ACP client to the editor that has this folder open. The client lists, loads and drives the conversations there; "
-        "editor and client see the same, and the first answer to a question counts. The editor asks you first.",
+        "let another ACP client join the conversations in your editor",
+        """\
+Name `acp-sidecar acp` as the agent in your ACP client. It attaches the client
+to the editor that has this folder open; the editor asks you first. The client
+lists, loads and drives the conversations there. Editor and client show the
+same, and the first answer to a question counts.""",
     )
     acp.add_argument(
         "--agent",
@@ -377,14 +363,61 @@ def _parser() -> argparse.ArgumentParser:
     )
     acp.set_defaults(run=_acp)
 
-    completion = commands.add_parser(
+    completion = command(
         "completion",
-        help="print the completions for a shell",
-        description="Print the completions for a shell. For this session: "
-        'eval "$(acp-sidecar completion bash)" (zsh: likewise; fish: acp-sidecar completion fish | source). To keep them, write them '
-        "to ~/.local/share/bash-completion/completions/acp-sidecar, to _acp-sidecar in a folder of zsh's $fpath, or to "
-        "~/.config/fish/completions/acp-sidecar.fish.",
+        "print the completions for a shell",
+        """\
+for this session:
+  bash, zsh  eval "$(acp-sidecar completion bash)"
+  fish       acp-sidecar completion fish | source
+to keep them, write them to:
+  bash       ~/.local/share/bash-completion/completions/acp-sidecar
+  zsh        _acp-sidecar, in a folder of $fpath
+  fish       ~/.config/fish/completions/acp-sidecar.fish""",
     )
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     completion.set_defaults(run=_completion)
+
+    lsp = command("lsp", "run the language server on stdio; your editor starts it")
+    lsp.add_argument("--stdio", action="store_true", help="accepted and ignored; stdio is the only transport")
+    lsp.set_defaults(run=_lsp)
+
+    mcp = command("mcp", "serve the sidecar's tools on stdio (MCP); agents start it")
+    mcp.add_argument("--numbered", action="store_true", help="number the lines of what Read returns")
+    mcp.add_argument(
+        "--guest",
+        choices=tuple(GUESTS),
+        metavar="AGENT",
+        help="for an agent that somebody else starts; `acp-sidecar connect` puts this into its settings",
+    )
+    mcp.add_argument(
+        "--joined", action="store_true", help="for an agent that `acp-sidecar proxy` has started"
+    )
+    mcp.set_defaults(run=_mcp)
+
+    environment = command(
+        "codex-environment",
+        "carry out Codex' edits in your editor; Codex starts it after `connect codex-live`",
+    )
+    environment.set_defaults(run=_codex_environment)
+
+    websocket = command(
+        "websocket",
+        "carry ACP messages between stdio and a WebSocket; the sidecar starts it for agents with a `url` in the settings",
+    )
+    websocket.add_argument("url", metavar="URL", help="ws://… or wss://…")
+    websocket.set_defaults(run=_websocket)
+
+    relay = command(
+        "relay",
+        "carry calls of the sidecar's tools from the machine where an agent runs; the sidecar starts it there",
+    )
+    relay.add_argument("--id", default="", metavar="ID", help="the name of its socket: 16 hexadecimal digits")
+    relay.set_defaults(run=_relay)
+
+    reach = command(
+        "reach",
+        "carry out the calls that a relay sends; the sidecar starts it",
+    )
+    reach.set_defaults(run=_reach)
     return parser

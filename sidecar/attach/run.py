@@ -33,9 +33,7 @@ def run(env: Mapping[str, str], agent: str | None) -> int:
     user's default."""
     if UNSUPPORTED:
         return fail("it is not available on Windows yet")
-    if sys.stdin is not None and sys.stdin.isatty():  # None if it was closed
-        sys.stderr.write(TO_A_PERSON)
-    streams = claim()
+    streams = claim(TO_A_PERSON)
     kept = os.dup(streams[1])
     try:
         return asyncio.run(_run(streams, env, agent))

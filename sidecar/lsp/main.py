@@ -5,10 +5,9 @@ It deliberately imports little: heavy modules are imported after the editor has 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from sidecar.lasting import lasting
 from sidecar.lsp import announcement
@@ -35,9 +34,7 @@ def run(
     `build` is called on the event loop and should import what it needs only then. `announce` gives the result of `initialize` early. Without it, the
     result comes from the registered features, after they were imported."""
     try:
-        if _is_terminal(sys.stdin):
-            sys.stderr.write(TO_A_PERSON)
-        stdin, stdout = claim()
+        stdin, stdout = claim(TO_A_PERSON)
         greeting = greet(stdin, stdout, announce)
     except KeyboardInterrupt:
         return 130
@@ -56,8 +53,3 @@ def run(
         from sidecar.lsp.server import serve
 
     return anyio.run(serve, stdin, stdout, build, greeting)
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    """Python uses None for a stream that was closed before the process started."""
-    return stream is not None and stream.isatty()

@@ -10,8 +10,17 @@ import os
 import sys
 
 
-def claim() -> tuple[int, int]:
-    """Return (stdin, stdout) as descriptors that children do not inherit. Call this once, before anything is read or written."""
+def at_a_terminal() -> bool:
+    """True if a person has probably started this process, and not a program that speaks the protocol."""
+    return sys.stdin is not None and sys.stdin.isatty()  # None if it was closed before the process started
+
+
+def claim(to_a_person: str) -> tuple[int, int]:
+    """Return (stdin, stdout) as descriptors that children do not inherit. Call this once, before anything is read or written.
+
+    `to_a_person`: says on stderr what this process is for, if it was started at a terminal, where it would only wait."""
+    if at_a_terminal():
+        sys.stderr.write(to_a_person)
     nothing = os.open(os.devnull, os.O_RDWR)
     try:
         os.fstat(2)

@@ -24,6 +24,11 @@ RELAY = "ACP_SIDECAR_RELAY"
 JOINED = "ACP_SIDECAR_JOINED"
 """The environment variable with the secret of a session that joined from behind the proxy, or with one for all sessions of such an agent: a
 call that names a session then adds the session's id to it."""
+TO_A_PERSON = """\
+acp-sidecar mcp is an MCP server. An agent starts it and talks to it on stdin and stdout; there is nothing to type here.
+  acp-sidecar connect AGENT   adds it to the settings of an agent that you start yourself
+Ctrl-C ends it.
+"""
 
 
 class Sidecar(Protocol):

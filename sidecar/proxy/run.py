@@ -50,9 +50,7 @@ def run(argv: Sequence[str], env: Mapping[str, str], name: str = "", *, own_tool
         return fail(
             f"{argv[0]} cannot be started: there is no such program. Put it on PATH, or give its path"
         )
-    if sys.stdin is not None and sys.stdin.isatty():  # None if it was closed
-        sys.stderr.write(TO_A_PERSON)
-    streams = claim()
+    streams = claim(TO_A_PERSON)
     kept = os.dup(streams[1])
     try:
         if not argv:

@@ -23,7 +23,7 @@ def changes(parser: argparse.ArgumentParser) -> None:
         type=_number,
         default=SHOWN,
         metavar="N",
-        help=f"at most N changes, 0 for all ({SHOWN})",
+        help=f"list at most N changes; 0: all (default: {SHOWN})",
     )
     parser.add_argument("--diff", action="store_true", help="show what changed, line by line")
     parser.add_argument("--json", action="store_true", help="print JSON: a list, newest first")
@@ -50,7 +50,7 @@ def sessions(parser: argparse.ArgumentParser) -> None:
 
 def audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--path", action="store_true", help="only print where the log's files are, oldest first"
+        "--path", action="store_true", help="print only the paths of the log's files, oldest first"
     )
     parser.add_argument(
         "--session", metavar="S", help="only this agent session (its first characters are enough)"
@@ -61,9 +61,9 @@ def audit(parser: argparse.ArgumentParser) -> None:
         type=_number,
         default=SHOWN,
         metavar="N",
-        help=f"the last N lines, 0 for all ({SHOWN})",
+        help=f"show the last N lines; 0: all (default: {SHOWN})",
     )
-    parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line, as logged")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line, as logged")
 
 
 def _number(word: str) -> int:

@@ -82,12 +82,13 @@ Then name your agent under [language-server.acp-sidecar.config].
         (),
         True,
         """\
-VS Code needs the extension: download acp-sidecar-PLATFORM-VERSION.vsix from the project's releases and run
+VS Code needs the extension, acp-sidecar-PLATFORM-VERSION.vsix: build it with `make vsix` in a clone of the project, or take it from
+the project's releases. Then run
   code --install-extension FILE
-The server is part of it. The file above goes into your user settings (Preferences: Open User Settings (JSON)), with your agent.""",
+The extension includes the server. The file above goes into your user settings (Preferences: Open User Settings (JSON)), with your agent.""",
     ),
     "kate": SetUp(
-        "Kate; accepts no edits from a language server, so agents change files on disk",
+        "Kate (it accepts no edits from a language server, so agents change files on disk)",
         "kate/settings.json",
         ("kate", "lspclient", "settings.json"),
         True,
