@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__
+from sidecar.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -127,3 +128,49 @@ def test_nobody_is_told_riddles(riddle: str) -> None:
     pages += (ROOT / "sidecar").rglob("*.py")
     said = [page.name for page in pages if riddle in page.read_text(encoding="utf-8").lower()]
     assert said == []
+
+
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+COMMAND = re.compile(r"(?:`|^\$ |^  )(?:npx |uvx )?acp-sidecar ([a-z][\w-]*)", re.MULTILINE)
+TARGET = re.compile(r"(?:`|^\$ )(?:\w+=\S+ )*make ([a-z][\w-]*(?: [a-z][\w-]*)*)(?=[`\s])", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [*PAGES, *FORMS], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_command_that_a_page_names_is_there(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in sorted(set(COMMAND.findall(text))):
+        with pytest.raises(SystemExit) as left:
+            main([name, "--help"])
+        assert left.value.code == 0, f"{name}: {capsys.readouterr().err}"
+    targets = set(
+        re.findall(r"^([\w-]+(?: [\w-]+)*):(?!=)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    )
+    there = {name for names in targets for name in names.split()} | {"help"}
+    assert {name for names in TARGET.findall(text) for name in names.split()} - there == set()
+
+
+def test_pages_name_commands() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {"setup", "doctor", "audit", "changes", "revert", "proxy", "connect"} <= set(COMMAND.findall(text))
+    assert {"demo", "test", "vsix", "release"} <= {
+        name for names in TARGET.findall(text) for name in names.split()
+    }
+
+
+def test_whoever_files_an_issue_says_what_is_needed_to_look_into_it() -> None:
+    """A bug: what happened, with which editor and agent, and the doctor's report. A vulnerability is not reported in public."""
+    bug = next(form.read_text(encoding="utf-8") for form in FORMS if form.name == "bug.yml")
+    fields = re.split(r"^  - type: ", bug, flags=re.MULTILINE)[1:]
+    required = {
+        match[1]
+        for field in fields
+        if (match := re.search(r"id: (\w+)", field)) and "required: true" in field
+    }
+    assert required == {"what", "editor", "agent", "doctor"}
+    config = (ROOT / ".github/ISSUE_TEMPLATE/config.yml").read_text(encoding="utf-8")
+    address = re.search(r"https://\S+/security/advisories/new", (ROOT / "SECURITY.md").read_text("utf-8"))
+    assert address is not None
+    assert address[0].strip("<>.") in config
+    for form in FORMS:
+        ids = re.findall(r"^    id: (\w+)$", form.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(ids) == len(set(ids))
