@@ -228,6 +228,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return run(as_json=arguments.json)
 
 
+def _port(word: str) -> int:
+    import argparse
+
+    if not (word.isascii() and word.isdecimal() and len(word) <= 5 and int(word) <= 65535):
+        raise argparse.ArgumentTypeError("not a port: a whole number from 0 to 65535")
+    return int(word)
+
+
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
@@ -350,7 +358,7 @@ same, and the first answer to a question counts.""",
     )
     acp.add_argument(
         "--listen",
-        type=int,
+        type=_port,
         metavar="PORT",
         help="on 127.0.0.1, for clients that connect by WebSocket or HTTP with a code that your editor shows (0: any port)",
     )

@@ -49,6 +49,14 @@ def test_without_a_command_the_help_is_shown_as_an_error(capsys: pytest.CaptureF
     assert (out, err.startswith("usage: acp-sidecar ")) == ("", True)
 
 
+@pytest.mark.parametrize("port", ["x", "65536", "00099999", "-1", "", "1" * 5000, "\u0661"])
+def test_what_is_no_port_is_wrong_use(capsys: pytest.CaptureFixture[str], port: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["acp", f"--listen={port}"])
+    assert left.value.code == 2
+    assert "not a port: a whole number from 0 to 65535" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(WINDOWS, reason="a terminal is made with Unix' pty")
 @pytest.mark.parametrize(
     ("command", "told", "code"),

@@ -93,7 +93,7 @@ The extension includes the server. The file above goes into your user settings (
         ("kate", "lspclient", "settings.json"),
         True,
         """\
-The same text can be pasted in Settings > Configure Kate > LSP Client > User Server Settings.
+Instead, you can paste its text in Settings > Configure Kate > LSP Client > User Server Settings.
 Then enable the plugin LSP Client, name your agent, and list in highlightingModeRegex the modes in which you want the sidecar:
 Kate runs one language server for each mode.""",
     ),
