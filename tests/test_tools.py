@@ -54,6 +54,38 @@ def test_the_browser_has_fonts_of_its_own() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("printed", "archive"),
+    [
+        ("'https://a.test/debian/dists/bookworm/InRelease' x 0 ", "https://a.test/debian/"),
+        (
+            "'https://b.test/debian/20260101T000000Z/dists/trixie/InRelease' x 0 ",
+            "https://b.test/debian/20260101T000000Z/",
+        ),
+        ("'https://c.test/other/dists/stable/InRelease' x 0 ", None),
+        ("", None),
+    ],
+)
+def test_the_archive_is_read_from_apts_sources(
+    monkeypatch: pytest.MonkeyPatch, printed: str, archive: str | None
+) -> None:
+    """And not from its lists: a container has none before `apt-get update`, and is set up all the same."""
+    asked: list[list[str]] = []
+
+    def run(command: list[str]) -> str:
+        asked.append(command)
+        return f"{printed}\n"
+
+    monkeypatch.setattr(debian, "run", run)
+    monkeypatch.setattr(debian.shutil, "which", lambda name: f"/usr/bin/{name}")
+    if archive is None:
+        with pytest.raises(debian.Problem, match="name no archive of Debian"):
+            debian.mirror()
+    else:
+        assert debian.mirror() == archive
+    assert asked == [["apt-get", "update", "--print-uris"]]
+
+
 # what the check finds
 
 
