@@ -39,6 +39,8 @@ _CHUNK = 1024 * 1024
 _SMALL = 64 * 1024
 _LONG = 1024 * 1024
 """The bytes beyond which a line is decoded while it arrives."""
+_LONGEST_NAME = 4096
+"""The most characters of a request's id, which its answer repeats, and of a method's name."""
 _SLICE = 0.0005
 """The seconds for which messages without a handler may be processed before other tasks run."""
 
@@ -178,6 +180,8 @@ class LineTransport:
         self._batch_size = 0
         self._busy = 0
         self._large_answer = asyncio.Lock()
+        self._rejecting: set[asyncio.Future[None]] = set()
+        """The answers to malformed requests that wait for room."""
         self._answering: dict[RequestId, list[int]] = {}
         """The weights of large answers that are about to be written, by request. An agent may use an id twice."""
         self._room: asyncio.Future[None] | None = None
@@ -301,6 +305,8 @@ class LineTransport:
             self._look.cancel()
         self._sink.close()
         self._wake()
+        for sending in self._rejecting:
+            sending.cancel()
         for params in list(self.handed_out.values()):
             params.take_back()
         self.handed_out.clear()
@@ -449,8 +455,14 @@ class LineTransport:
             return self._reject(
                 None, -32600, "Invalid request: the id is neither a string nor a number", message
             )
+        if isinstance(request_id, str) and len(request_id) > _LONGEST_NAME:
+            return self._reject(None, -32600, "Invalid request: the id is too long", message)
         if not isinstance(method, str):
             return self._reject(request_id, -32600, "Invalid request: the method is not a string", message)
+        if len(method) > _LONGEST_NAME:
+            return self._reject(
+                request_id, -32600, "Invalid request: the name of the method is too long", message
+            )
         values = message.get("params")
         if values is None:
             values = {}
@@ -481,8 +493,14 @@ class LineTransport:
 
     def _reject(self, request_id: RequestId, code: int, words: str, message: Message) -> None:
         self._noise.say(words, _in_words(message.get("method")))
-        if "id" in message:
-            self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
+        if "id" not in message:
+            return
+        answer = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}}
+        if not self._sink.full:
+            return self.post(answer)
+        sending = asyncio.ensure_future(self.send(answer))  # counts as unfinished until there is room
+        self._rejecting.add(sending)
+        sending.add_done_callback(self._rejecting.discard)
 
     def _checked_answer(self, message: Message) -> Message | None:
         key = answer_key(message.get("id"))

@@ -200,7 +200,9 @@ REQUESTS: dict[str, tuple[bytes, object, object]] = {
     "id: null": (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', None, None),
     "id: an object": (b'{"jsonrpc":"2.0","id":{},"method":"ping"}\n', None, -32600),
     "id: true": (b'{"jsonrpc":"2.0","id":true,"method":"ping"}\n', None, -32600),
+    "id: too long": (b'{"jsonrpc":"2.0","id":"%b","method":"ping"}\n' % (b"x" * 5000), None, -32600),
     "method: a number": (b'{"jsonrpc":"2.0","id":3,"method":5}\n', 3, -32600),
+    "method: too long": (b'{"jsonrpc":"2.0","id":3,"method":"%b"}\n' % (b"x" * 5000), 3, -32600),
     "params: an array": (b'{"jsonrpc":"2.0","id":3,"method":"ping","params":[1]}\n', 3, -32602),
     "params: a string": (b'{"jsonrpc":"2.0","id":3,"method":"ping","params":"x"}\n', 3, -32602),
     "params: too deep": (

@@ -199,6 +199,14 @@ def what_is_long_is_cut() -> None:
     permission.plain = lambda text, limit=200: plain(text, min(limit, 400))
 
 
+def commands_are_escaped_at_once() -> None:
+    """As where no thread does it."""
+    from sidecar.acp import incoming
+    from sidecar.workspace.consent import consent
+
+    incoming._ESCAPED = consent._ESCAPED = 0
+
+
 def agents_are_who_they_say() -> None:
     """Quirks by the name that an agent gives itself."""
     from sidecar.acp.client import AgentConnection
@@ -287,6 +295,13 @@ def characters_are_counted() -> None:
     incoming.narrowed = lambda text: text
 
 
+def only_writes_are_counted() -> None:
+    """What other requests contain is held as long as they wait."""
+    from sidecar.acp import incoming
+
+    incoming.Incoming._room = lambda self, params: None
+
+
 def everybody_may_wait() -> None:
     """For the end of one terminal, as often as somebody asks."""
     from sidecar.acp import terminal_requests
@@ -333,6 +348,20 @@ def outputs_are_small() -> None:
     impatient()
     command_line.MOST_OUTPUT = 16 * 1024 * 1024
     SessionTerminals.has_much = lambda self, terminal_id: False
+
+
+def refusals_are_always_written() -> None:
+    """Those of malformed requests, also where nobody reads them; and they repeat ids of any length."""
+    from sidecar.acp import transport
+    from sidecar.acp.transport import LineTransport
+
+    impatient()
+    transport._LONGEST_NAME = 1 << 40
+
+    def reject(self: LineTransport, request_id: Any, code: int, words: str, message: Any) -> None:
+        self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
+
+    LineTransport._reject = reject
 
 
 def what_is_named_is_read() -> None:
@@ -465,16 +494,19 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         stop_is_a_request,
         labels_are_believed,
         what_is_long_is_cut,
+        commands_are_escaped_at_once,
         agents_are_who_they_say,
         lists_know_one_agent,
         agents_name_folders,
         sign_in_is_handed_out,
         folders_are_walked_by_calls,
         characters_are_counted,
+        only_writes_are_counted,
         everybody_may_wait,
         every_text_is_kept_apart,
         texts_are_copied,
         outputs_are_small,
+        refusals_are_always_written,
         what_is_named_is_read,
         stopwatch,
         lines_are_read_at_once,

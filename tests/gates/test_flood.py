@@ -83,6 +83,23 @@ SAYS_MUCH: Script = {
 """The output of a command, asked for again and again and not read."""
 
 
+REFUSED = {
+    "ids as long as they may be": (4_000, 60_000),
+    "longer ids": (1_000_000, 300),
+}
+"""Malformed requests, whose refusals are not read: characters of the id, how many."""
+REFUSED_MEGABYTES = 40.0
+
+
+def refused(length: int, times: int) -> Script:
+    one = [
+        {"raw": '{"jsonrpc":"2.0","id":"'},
+        {"fill": length},
+        {"raw": '","method":"nobody/knows","params":5}\n'},
+    ]
+    return {"turns": [[{"deaf": True}, {"repeat": times, "steps": one}, {"exit": 3}]]}
+
+
 @dataclass(frozen=True)
 class Answered:
     """How long answers to the editor took, in seconds."""
@@ -185,13 +202,30 @@ async def test_the_gate_notices_outputs_that_count_as_small(tmp_path: Path) -> N
     assert more > LEFT_MEGABYTES
 
 
-async def left_unread(folder: Path, planted: str = "impatient") -> tuple[float, JsonDict]:
+@pytest.mark.parametrize("ids", REFUSED)
+async def test_refusals_that_are_not_read_are_not_made(
+    tmp_path: Path, ids: str, record_property: Record
+) -> None:
+    more, outcome = await left_unread(tmp_path, script=refused(*REFUSED[ids]))
+    record_property("MB left unread", round(more, 1))
+    assert more < REFUSED_MEGABYTES, outcome
+
+
+@pytest.mark.parametrize("ids", REFUSED)
+async def test_the_gate_notices_refusals_that_nobody_reads(tmp_path: Path, ids: str) -> None:
+    more, _ = await left_unread(tmp_path, "refusals_are_always_written", refused(*REFUSED[ids]))
+    assert more > REFUSED_MEGABYTES
+
+
+async def left_unread(
+    folder: Path, planted: str = "impatient", script: Script = SAYS_MUCH
+) -> tuple[float, JsonDict]:
     """(MB more, the turn's outcome)"""
 
     def allow(text: str, titles: Sequence[str]) -> str | None:
         return next((title for title in titles if "this once" in title), None)
 
-    script = in_folder(SAYS_MUCH, folder)
+    script = in_folder(script, folder)
     async with a_product(folder, {"deaf": script}, planted=planted, answer=allow) as product:
         session = await product.session("deaf")
         before = resident(product.pid)
