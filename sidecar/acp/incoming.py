@@ -110,6 +110,18 @@ class _File:
 
 
 @dataclass(slots=True)
+class _Room:
+    """The memory that the params of a request take."""
+
+    held: Held
+    size: int
+
+    def release(self) -> None:
+        self.held.give_back(self.size)
+        self.size = 0
+
+
+@dataclass(slots=True)
 class _Refused:
     failure: Failure
 
@@ -214,9 +226,15 @@ class Incoming:
             params.decided = decided = self._file(method, params)
             params.large = method == files.READ
             return isinstance(decided, _File) and self._read_now(decided, params)
-        if method == terminal_requests.OUTPUT and request:
+        if request:
+            # as for a text to be written, in `_file`: what is held while a person or a process is waited for
+            params.decided = self._room(params)
             session = self.sessions.get(str(params.get("sessionId")))
-            params.large = session is not None and session.terminals.has_much(params.get("terminalId"))
+            params.large = (
+                method == terminal_requests.OUTPUT
+                and session is not None
+                and session.terminals.has_much(params.get("terminalId"))
+            )
             return False
         if method == elicitation.COMPLETE and not request:
             self._complete(params.get("elicitationId"))
@@ -224,7 +242,11 @@ class Incoming:
         if method == CANCEL_REQUEST and not request:
             self._withdrawn(params.get("requestId"))
             return True
-        return not request  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
+        return True  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
+
+    def _room(self, params: Params) -> _Room | _Refused:
+        size = self._held.take_size(permission.size_of(cast("object", dict(params))))
+        return _Refused(errors.failure(size, "")) if isinstance(size, Refusal) else _Room(self._held, size)
 
     def _update(self, params: Params) -> None:
         session_id, update = params.get("sessionId"), params.get("update")
@@ -271,7 +293,8 @@ class Incoming:
         if not self._fs:
             return _Refused(_unknown(method))
         parsed = files.parse(method, params)
-        params.pop("content", None)  # `parsed` has it
+        for name in params.keys() - _OF_FILES:  # `parsed` has the content; nobody needs the rest
+            del params[name]
         if isinstance(parsed, Failure):
             return _Refused(parsed)
         session = self.sessions.get(parsed.session_id)
@@ -334,9 +357,10 @@ class Incoming:
             answer = errors.INTERNAL
         finally:
             params.finish()
+        if isinstance(answer, Failure) and not isinstance(refused, _Refused):
+            answer = self._border.failed(answer, params)
+        params.clear()  # whoever sends the answer keeps them until the agent reads
         if isinstance(answer, Failure):
-            if not isinstance(refused, _Refused):
-                answer = self._border.failed(answer, params)
             raise RequestError(answer.code, answer.message, answer.data)
         return answer
 
@@ -464,6 +488,10 @@ _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
 _TOO_LATE: Json = {**_CANCELLED, "_meta": {"errorKind": str(errors.Kind.WITHDRAWN)}}
 """ACP has no error for a withdrawn question: it is answered `cancelled`."""
 _WITHDRAWN = Failure(errors.REQUEST_CANCELLED, "Request withdrawn", {})
+
+
+_OF_FILES = frozenset({"sessionId", "path"})
+"""The params of a request for a file that are looked at after its arrival."""
 
 
 def _unknown(method: str) -> Failure:

@@ -20,7 +20,7 @@ class WireLimits:
     large: int = 8
     """The most of these whose answers may each be a whole file."""
     held: int = 128 * 1024 * 1024
-    """The most bytes, as Python keeps them, of the texts of unfinished writes."""
+    """The most bytes, as Python keeps them, of unfinished requests: of the texts of writes, and of all that the others contain."""
     stalled: float = 60.0
     """How long an agent may leave its input unread while something waits to be written to it."""
 

@@ -1,4 +1,4 @@
-"""Held: limits the texts that are held for one agent until its writes are done, counted in bytes as Python stores them.
+"""Held: limits the texts that are held for one agent until its requests are answered, counted in bytes as Python stores them.
 
 One character beyond Latin-1 makes Python store a text with two or four bytes per character, so a count of characters says
 nothing. A text beyond the budget is refused on arrival and dropped at once. Nothing waits for room, because an earlier write may
@@ -33,12 +33,15 @@ class Held:
     def take(self, *texts: AnyText) -> int | Refusal:
         """Count these texts from now on and return their size in bytes. Returns a refusal if there is no room for all of
         them."""
-        size = sum(map(as_held, texts))
+        return self.take_size(sum(map(as_held, texts)))
+
+    def take_size(self, size: int) -> int | Refusal:
+        """As `take`, for something of that many bytes."""
         if self._now + size > self._most:
             return Refusal(
                 Kind.TOO_LARGE,
-                f"too much text is waiting to be written: {self._now} bytes, and {size} more would exceed {self._most}. "
-                "Wait until earlier writes are answered",
+                f"too much text is waiting: {self._now} bytes, and {size} more would exceed {self._most}. "
+                "Wait until earlier requests are answered",
                 {"limit": self._most},
             )
         self._now += size
