@@ -58,6 +58,8 @@ _LONGEST_ID = 4096
 _EARLY = 4096
 """The most updates that are kept for sessions whose `session/new` is not answered yet. A large one counts as several."""
 _EARLY_SIZE = 8192
+_ESCAPED = 16
+"""How many times as long as other work on a text it takes to escape it for the user."""
 
 
 @dataclass(slots=True, eq=False)
@@ -426,15 +428,18 @@ class Incoming:
             return errors.invalid("there is no option that could be chosen", errors.Kind.BAD_PARAMS)
         if not session.acting:  # openhands asks again after a cancel
             return _TOO_LATE
-        question = permission.question(
-            f"{self.agent}:{next(self._serial)}",
-            self.agent,
-            session.id,
-            session.calls.merged(cast("Json", call)),
-            options,
-            ours=self._asked_for_ours(),
-        )
-        chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
+        known = session.calls.merged(cast("Json", call))
+        number = f"{self.agent}:{next(self._serial)}"
+        ours = self._asked_for_ours()
+
+        async def ask() -> str | None:
+            question = await aside(
+                _ESCAPED * permission.size_of(known),
+                lambda: permission.question(number, self.agent, session.id, known, options, ours=ours),
+            )
+            return await self._service.ask(question)
+
+        chosen = await session.asks.wait(params, ask(), _WITHDRAWN)
         if isinstance(chosen, Failure):
             return chosen if chosen is TAKEN_BACK else _CANCELLED
         if chosen is None or chosen not in {option.id for option in options}:

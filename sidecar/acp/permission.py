@@ -47,6 +47,8 @@ _PLAIN = {
 }
 """Labels that say exactly what the choice does."""
 _RUNS = re.compile(r"\b(?:run|execute)\b[^`\n]*(`+)", re.IGNORECASE)
+_BEFORE_COMMAND = 500
+"""How far into a text, in characters, the mark before a command is looked for. The search takes time proportional to its square."""
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
 
 Action = Literal["read", "write", "execute", "other"]
@@ -78,8 +80,7 @@ class ToolCalls:
         found: dict[str, None] = {}
         for call in (self._calls[one] for one in self._calls if one in self._told):
             raw, title = call.get("rawInput"), _text(call, "title")
-            command = _command(raw) or (_text(cast("Json", raw), "cmd") if isinstance(raw, dict) else None)
-            command = command or _command_in(_said(call.get("content")))
+            command = _command(raw) or _command_in(_said(call.get("content")))
             if isinstance(command, list):
                 found |= {" ".join(command): None, command[-1]: None}
             elif command is not None:
@@ -176,6 +177,8 @@ def question(
     """The question for one tool call. `call`: from `ToolCalls.merged`; `agent`: the name that the user configured.
 
     `ours`: actions that the agent asks us to carry out once they are allowed. It carries out others itself.
+
+    Escaping a long command takes up to a microsecond for each character, so call this in a thread for a large one.
     """
     diffs = [
         item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
@@ -197,16 +200,19 @@ def question(
     how = ", by itself and not through the editor" if behind else ""
     lines = [f"{plain(agent, 60)} {_VERBS[action]}{how}."]
     line = "" if command is None else command if isinstance(command, str) else " ".join(command)
+    titled = 200
     if command is not None:
         lines.append(f"Command: {plain(line, SHOWN_WHOLE)}")
     elif said and action == "execute":
         line = said
         lines.append(f"It says: “{plain(said, SHOWN_WHOLE)}”")
+    elif title is not None and not diffs:  # all that it says about what it does
+        line, titled = title, SHOWN_WHOLE
     lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
     if len(paths) > _SHOWN:
         lines.append(f"… and {len(paths) - _SHOWN} more files")
     if title is not None:
-        lines.append(f"In its words: “{plain(title, 200)}”")
+        lines.append(f"In its words: “{plain(title, titled)}”")
     if call_id is not None:
         lines.append(f"Tool call {plain(call_id, 60)}")
     named = [path for path in paths if len(path) <= _LONGEST_PATH][:_MOST_PATHS]
@@ -217,15 +223,19 @@ def question(
         details["target"] = paths[0]
     if command is not None:
         details["argv"] = [command] if isinstance(command, str) else command
+    elif len(line) > SHOWN_WHOLE:  # where questions are not text alone, this shows it whole
+        details["argv"] = [line]
     if diffs:
         details["diff"] = [{key: item.get(key) for key in ("path", "oldText", "newText")} for item in diffs]
     for name in ("argv", "diff"):
         # the question must arrive: 64 questions with a film each would break the connection to a slow editor
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
-    whole = escape(line) if len(line) > SHOWN_WHOLE else ""
-    if whole and command is not None and "argv" not in details:  # what cannot be shown cannot be allowed
+    whole = ""
+    if len(line) > SHOWN_WHOLE and "argv" not in details:  # what cannot be shown cannot be allowed
         options = tuple(option for option in options if option.kind.startswith("reject"))
+    elif len(line) > SHOWN_WHOLE:
+        whole = escape(line)
     return Question(
         question_id,
         session_id,
@@ -250,7 +260,7 @@ def _said(content: object) -> str:
 
 def _command_in(said: str) -> str | None:
     """The command at the end of a text, in Markdown code marks: “Run command `ls`” (kimi)."""
-    found = _RUNS.search(said)
+    found = _RUNS.search(said, 0, _BEFORE_COMMAND)
     if found is None or not said.endswith(found[1]):
         return None
     command = said[found.end() : -len(found[1])]
@@ -270,7 +280,7 @@ def _command(raw: object) -> str | list[str] | None:
     if not isinstance(raw, dict):
         return None
     fields = cast("dict[str, object]", raw)
-    command, arguments = fields.get("command"), fields.get("args")
+    command, arguments = fields.get("command") or fields.get("cmd"), fields.get("args")
     if isinstance(command, str) and command:
         return (
             [command, *map(_word, cast("list[object]", arguments))]

@@ -119,6 +119,8 @@ QUESTIONS: list[tuple[dict[str, Any], str, list[str], list[str]]] = [
     ({"toolCallId": "t1"}, "other", ["Tool call t1"], []),
     ({"title": "ls", "rawInput": {"command": "rm -rf /x"}}, "execute", ["Command: rm -rf /x", "“ls”"], []),
     ({"title": "read it", "kind": "read", "rawInput": {"command": ["rm", "x"]}}, "execute", ["Command: rm x"], []),
+    ({"title": "x" * 300}, "other", ["x" * 300], []),
+    ({"title": "x" * 300, "rawInput": {"cmd": "ls"}}, "execute", ["Command: ls"], ["x" * 201]),
     ({"kind": "read", "locations": [{"path": "/a", "line": 0}, {"path": "/b"}]}, "read", ["/a", "/b"], []),
     (
         {"kind": "read", "content": [{"type": "diff", "path": "/etc/x", "oldText": None, "newText": "n"}]},

@@ -40,8 +40,37 @@ def call(number: int | str, **more: Any) -> dict[str, Any]:
     return {"sessionUpdate": "tool_call_update", "toolCallId": f"c{number}", "status": "in_progress", **more}
 
 
+def requests() -> Mapping[str, dict[str, Any]]:
+    """What the user is asked, by what is bad about it."""
+    options = [{"optionId": kind, "name": "x", "kind": kind} for kind in ("allow_always", "reject_once")]
+
+    def ask(**call: Any) -> dict[str, Any]:
+        params = {"sessionId": "s1", "options": options, "toolCall": {"toolCallId": "q", **call}}
+        return {"id": "q", "method": "session/request_permission", "params": params}
+
+    def said(text: str) -> list[dict[str, Any]]:
+        return [{"type": "content", "content": {"type": "text", "text": text}}]
+
+    def run(*args: str) -> dict[str, Any]:
+        params = {"sessionId": "s1", "command": "true", "args": args}
+        return {"id": "q", "method": "terminal/create", "params": params}
+
+    return {
+        "a question that says what it runs": ask(kind="execute", content=said("run " * (MB // 4 - KB))),
+        "a question of hidden characters": ask(kind="execute", content=said("\u202e" * (170 * KB))),
+        "a question about a command of hidden characters": ask(rawInput={"command": "\u202e" * (170 * KB)}),
+        "a question about a command of line ends": ask(rawInput={"command": "\n" * (500 * KB)}),
+        "a question about many words": ask(rawInput={"command": ["é"] * 9_000}),
+        "a question with a long title": ask(title="\u202e" * (170 * KB)),
+        "a question about many files": ask(locations=[{"path": f"/x{n}"} for n in range(6_000)]),
+        "a command of hidden characters": run("\u202e" * (80 * KB)),
+        "a command of line ends": run("\n" * (250 * KB)),
+        "a command of many words": run(*["é"] * 9_000),
+    }
+
+
 def messages(folder: str) -> Mapping[str, dict[str, Any]]:
-    """Updates, by what is bad about them."""
+    """Updates and requests, by what is bad about them."""
     diff = {"type": "diff", "path": f"{folder}/open.txt", "newText": "x", "oldText": "é\r\n" * (100 * KB)}
     return {
         "32 spellings of a large file, to read": call(
@@ -71,6 +100,7 @@ def messages(folder: str) -> Mapping[str, dict[str, Any]]:
             "content": {"type": "text", "text": "x\u202e\ud800" * (75 * KB)},
         },
         "a plan": {"sessionUpdate": "plan", "entries": [{"content": "x", "status": "pending"}] * 4_000},
+        **requests(),
     }
 
 
@@ -82,15 +112,12 @@ def loop_ms(pid: int) -> float:
 async def cost(
     product: Product, session: Any, update: dict[str, Any] | None, folder: Path, number: int
 ) -> float:
-    """ms of the loop for one of TIMES such updates."""
+    """ms of the loop for one of TIMES such updates, or requests."""
     steps: list[dict[str, Any]] = []
     if update is not None:
         file = folder / f"steps{number}.jsonl"
-        message = {
-            "jsonrpc": "2.0",
-            "method": "session/update",
-            "params": {"sessionId": "s1", "update": update},
-        }
+        told = {"method": "session/update", "params": {"sessionId": "s1", "update": update}}
+        message = {"jsonrpc": "2.0", **(update if "method" in update else told)}
         line = json.dumps(message) + "\n"
         assert len(line) <= AT_ONCE, f"{len(line)} bytes are read in steps: that is gate loop_steps"
         file.write_text(line)
@@ -141,3 +168,9 @@ async def test_the_gate_can_fail(tmp_path: Path) -> None:
     spellings = "32 spellings of a large file, to read"
     found = await table(tmp_path, "what_is_named_is_read", only=spellings)
     assert found[spellings] > 100
+
+
+async def test_the_gate_notices_what_is_escaped_at_once(tmp_path: Path) -> None:
+    hidden = "a question of hidden characters"
+    found = await table(tmp_path, "commands_are_escaped_at_once", only=hidden)
+    assert found[hidden] > 60

@@ -44,6 +44,21 @@ def commands() -> list[tuple[str, str]]:
     ]
 
 
+def said(line: str) -> list[dict[str, Any]]:
+    """Where an agent may say what it runs."""
+    text = {"type": "content", "content": {"type": "text", "text": line}}
+    return [
+        {"rawInput": {"command": line}},
+        {"rawInput": {"cmd": line}},
+        {"content": [text]},
+        {"title": line},
+    ]
+
+
+QUESTIONS = 1 + len(said(""))
+"""About each command: the sidecar's own, and those of the agent."""
+
+
 def script() -> Script:
     options = [
         {"optionId": kind, "name": kind, "kind": kind}
@@ -52,8 +67,9 @@ def script() -> Script:
     steps: list[dict[str, Any]] = []
     for number, (_, line) in enumerate(commands()):
         steps.append({"request": "terminal/create", "params": {"sessionId": "$session", "command": line}})
-        call = {"toolCallId": f"c{number}", "kind": "execute", "rawInput": {"command": line}}
-        steps.append({"ask": {"toolCall": call, "options": options}})
+        for way, fields in enumerate(said(line)):
+            call = {"toolCallId": f"c{number}-{way}", "kind": "execute", **fields}
+            steps.append({"ask": {"toolCall": call, "options": options}})
     return {"turns": [steps]}
 
 
@@ -63,7 +79,7 @@ async def table(folder: Path, make: type[Product], planted: str | None = None) -
 
     def answer(text: str, titles: Sequence[str]) -> str | None:
         """A careful user: looks at all there is, then refuses."""
-        name = names[len(asked) // 2]
+        name = names[len(asked) // QUESTIONS]
         documents = [Path(unquote(urlsplit(params["uri"]).path)) for params in product.shown]
         shown = "".join(path.read_text() for path in documents if path.exists())
         whole = PAYLOAD in text or PAYLOAD in shown
@@ -100,7 +116,7 @@ async def test_nothing_is_allowed_unseen(
     folder = tmp_path / "ws"
     folder.mkdir()
     assert await table(folder, make) == []
-    record_property("commands", len(commands()) * 2)
+    record_property("commands", len(commands()) * QUESTIONS)
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Option, Question
 from sidecar.workspace.state.places import Named, Place
 from sidecar.workspace.state.queues import Access
@@ -38,6 +39,9 @@ folder and the reason."""
 
 MOST_DECIDED = 1024
 """How many decisions are cached: agents read the same files repeatedly."""
+
+_ESCAPED = 16
+"""How many times as long as other work on a text it takes to escape it for the user."""
 
 OPTIONS = (
     Option("reject", "reject_once", "Reject"),
@@ -207,7 +211,7 @@ class Consent:
     ) -> bool:
         """Whether a command that an agent names may run in a terminal, so that the user can log in. `env`: the names of
         the variables that it sets."""
-        line = command_line(argv)
+        line = await _shown(argv)
         words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
         words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
         if env:
@@ -240,7 +244,7 @@ class Consent:
         command = (folder, *argv)
         if not env and command in session.commands:
             return None
-        line = command_line(argv)
+        line = await _shown(argv)
         shown = shorten(line, SHOWN_WHOLE)
         words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
         if env:
@@ -342,6 +346,11 @@ class Consent:
         return Question(
             number, session.id, action, words, options, why, details, guest=session.guest, whole=whole
         )
+
+
+async def _shown(argv: Sequence[str]) -> str:
+    """A command that an agent names, as `command_line` writes it; in a thread if it is long."""
+    return await aside(_ESCAPED * sum(map(len, argv)), lambda: command_line(argv))
 
 
 def _quoted(word: str) -> str:
