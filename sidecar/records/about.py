@@ -26,6 +26,8 @@ class About:
     """The agent said that it can resume conversations."""
     forks: bool = False
     """The agent said that it can fork conversations."""
+    granted: tuple[str, ...] = ()
+    """The real paths that the user granted, if the agent named the folders and not the user."""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -41,6 +43,7 @@ class About:
             "turn": self.turn,
             "loads": self.loads,
             "forks": self.forks,
+            "granted": list(self.granted),
         }
 
     @staticmethod
@@ -53,7 +56,7 @@ class About:
             name: fields.get(name)
             for name in ("sessionId", "agent", "cwd", "reference", "title", "created", "updated")
         }
-        turn, more = fields.get("turn"), fields.get("additionalDirectories")
+        turn, more, granted = fields.get("turn"), fields.get("additionalDirectories"), fields.get("granted")
         if fields.get("v") != 1 or not isinstance(turn, int) or not isinstance(more, list):
             return None
         if not all(isinstance(text, str) for text in texts.values()):
@@ -62,7 +65,7 @@ class About:
             str(texts["sessionId"]),
             str(texts["agent"]),
             str(texts["cwd"]),
-            tuple(item for item in cast("list[object]", more) if isinstance(item, str)),
+            _strings(cast("object", more)),
             str(texts["reference"]),
             str(texts["title"]),
             str(texts["created"]),
@@ -70,4 +73,10 @@ class About:
             turn,
             fields.get("loads") is True,
             fields.get("forks") is True,
+            _strings(granted),
         )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(item for item in items if isinstance(item, str))

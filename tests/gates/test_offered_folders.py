@@ -122,6 +122,52 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
     return wrong
 
 
+async def exchanged(folder: Path, fork: bool, planted: str | None = None) -> tuple[str, list[str]]:
+    """(what the agent was answered, what the user was asked) in a conversation that was resumed before, when its additional folder was
+    one of the user's, and is a link to another one now."""
+    ws = _folders(folder)
+    offered = [{"sessionId": reference(folder, 0), "cwd": str(ws), "additionalDirectories": [f"{ws}/sub"]}]
+    text, made = str(folder / "outside" / "text"), str(folder / "outside" / "made")
+    acts = [{"read": text, "as": "r"}, {"say": {"answer": "r"}}, {"write": made, "content": "x"}]
+    can = {**CAN, "sessionCapabilities": {**CAN["sessionCapabilities"], "fork": {}}}
+    agent: Script = {
+        "initialize": [{"reply": {"protocolVersion": 1, "agentCapabilities": can}}],
+        "session/list": [{"reply": {"sessions": offered}}],
+        "session/load": [{"reply": {}}],
+        "session/fork": [{"reply": {"sessionId": "forked"}}],
+        "turns": [acts],
+    }
+    session = _id("fake", reference(folder, 0))
+    async with a_product(ws, {"fake": agent}, planted=planted) as product:
+        await product.session("fake")
+        await product.tried("sidecar.listSessions", {"agent": "fake", "all": True})
+        loaded = await product.tried("sidecar.loadSession", {"sessionId": session})
+        assert "error" not in loaded, loaded
+        await product.prompt(session)
+        await product.tried("sidecar.closeSession", {"sessionId": session})
+        (ws / "sub").rmdir()
+        (ws / "sub").symlink_to(folder / "outside")
+        again = "sidecar.forkSession" if fork else "sidecar.loadSession"
+        opened = await product.tried(again, {"sessionId": session})
+        assert "error" not in opened, opened
+        await product.prompt(opened)
+        said = product.said({"sessionId": opened["sessionId"]})
+        return said, [question.text for question in product.questions]
+
+
+@pytest.mark.parametrize("fork", [False, True], ids=["loaded", "forked"])
+async def test_a_folder_that_was_exchanged_is_asked_for(tmp_path: Path, fork: bool) -> None:
+    said, asked = await exchanged(tmp_path, fork)
+    assert "SECRET" not in said
+    assert _made(tmp_path) == []
+    assert [f"in {tmp_path / 'outside'}," in text for text in asked] == [True]
+
+
+async def test_the_gate_notices_a_folder_that_was_exchanged(tmp_path: Path) -> None:
+    said, _ = await exchanged(tmp_path, False, "agents_name_folders")
+    assert "SECRET" in said
+
+
 def _folders(folder: Path) -> Path:
     for name in ("ws/sub", "ws-secret", "allowed/deep", "outside/deep", "outside/ü\u202e"):
         (folder / name).mkdir(parents=True)

@@ -1,7 +1,8 @@
 """OfferedFolders: the folders of a conversation that an agent offers (ACP, `session/list`). Only the user grants folders.
 
 Folders within the editor's folders or `allowedRoots` are the user's. The user is asked about any other one by its real
-path, and it is left out if they refuse. A conversation whose working directory is refused is not resumed.
+path, and it is left out if they refuse. A conversation whose working directory is refused is not resumed. Its record keeps the
+real paths: when it is resumed again, only they need no question, because a link may have been put in their place.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ class OfferedFolders:
         """Asks the user about the folders where that is needed. The session must exist, so that it can be asked in.
         Raises AgentFailed."""
         granted, asked = dict[str, str](), 0
+        known = self._users | set(about.granted)
         for path in dict.fromkeys((about.cwd, *about.additional_directories)):
             folder = _folder(path)
-            users = folder is not None and _is_within(folder, self._users)
+            users = folder is not None and _is_within(folder, known)
             if folder is not None and not users and asked < MOST_ASKED:
                 asked += 1
                 users = await self._consent.to_enter(session, folder)
@@ -68,8 +70,9 @@ class OfferedFolders:
             else:
                 log.warning("%s offers a conversation with a folder that is left out", about.agent)
         more = tuple(path for path in granted if path != about.cwd)
-        folders = self._users | set(granted.values())
-        return Granted(replace(about, additional_directories=more), frozenset(folders))
+        real = frozenset(granted.values())
+        kept = replace(about, additional_directories=more, granted=tuple(sorted(real)))
+        return Granted(kept, self._users | real)
 
 
 def _folder(path: str) -> str | None:

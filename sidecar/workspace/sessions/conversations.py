@@ -146,7 +146,7 @@ class Conversations:
                 f'there is no session "{plain(session_id, 60)}"; sidecar.listSessions lists them',
             )
         granted = None
-        if found is None:  # only the agent knows it
+        if found is None or about.granted:  # the agent named its folders
             granted = await self._opening.granted(about)
             about = granted.about
         session = self._opening.prepare(about.agent, about.cwd, about.additional_directories, earlier=about)
@@ -205,7 +205,7 @@ class Conversations:
                 f'nothing was said yet in a session "{plain(session_id, 60)}", so there is nothing to fork',
             )
         granted = None
-        if found is None:  # only the agent knows it
+        if found is None or about.granted:  # the agent named its folders
             granted = await self._opening.granted(about)
             about = granted.about
         now = self._agents.reference(session_id) if session is not None else ""

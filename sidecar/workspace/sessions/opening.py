@@ -80,8 +80,15 @@ class Opening:
         session.turn = before.turn if before is not None else 0
         self._state.sessions.add(session)
         title = f"{fork.title} (fork)" if fork is not None and fork.title else ""
+        granted = fork.granted if fork is not None else ()
         about = earlier or About(
-            session_id, chosen, folder, tuple(additional), title=title, turn=session.turn
+            session_id,
+            chosen,
+            folder,
+            tuple(additional),
+            title=title,
+            turn=session.turn,
+            granted=granted,
         )
         self._records.begin(about, known=earlier is not None and bool(earlier.created))
         return session
