@@ -15,6 +15,7 @@ from typing import Final, cast
 from urllib.parse import urlsplit
 
 from sidecar.acp.errors import Failure, invalid
+from sidecar.acp.permission import size_of
 from sidecar.core.escape import escape, plain
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind
@@ -29,6 +30,8 @@ _MESSAGE = 4000
 """The most characters shown of a line of the agent's message, and of the message as a whole."""
 _SCHEMA = 256 * 1024
 """The most characters of a form's schema as JSON. A form that a user fills in is far smaller."""
+_IN_MEMORY = 4 * _SCHEMA
+"""The approximate bytes in memory beyond which a schema is not even written as JSON."""
 _WORDS = frozenset({"title", "description", "enumNames"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -77,7 +80,7 @@ def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
         return invalid("requestedSchema must describe an object", Kind.BAD_PARAMS)
     if not all(isinstance(one, dict) for one in cast("dict[str, object]", properties).values()):
         return invalid("every property of requestedSchema must be an object", Kind.BAD_PARAMS)
-    if len(json.dumps(fields)) > _SCHEMA:
+    if size_of(fields) > _IN_MEMORY or len(json.dumps(fields)) > _SCHEMA:
         return invalid(f"requestedSchema has more than {_SCHEMA} characters", Kind.TOO_LARGE)
     whole = {**fields, "properties": cast("object", properties)}
     return replace(asked, schema=cast("dict[str, object]", _shown(whole)))

@@ -42,6 +42,7 @@ from sidecar.core.held import Held
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.session_ports import Elicitation, Elicited
 
 log = logging.getLogger(__name__)
 
@@ -477,16 +478,26 @@ class Incoming:
         if session is None and agents_id is not None:
             return errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION)
         number = f"{self.agent}:{next(self._serial)}"
-        asked = elicitation.parse(params, number, self.agent, session.id if session else None)
-        if isinstance(asked, Failure):
-            return asked
         if not (session.acting if session is not None else self._may_ask()):
             return elicitation.CANCELLED
+        about = dict(params)
+        parsed: list[Elicitation] = []
+
+        async def ask() -> Elicited | Failure:
+            asked = await aside(
+                _ESCAPED * permission.size_of(cast("object", about)),
+                lambda: elicitation.parse(about, number, self.agent, session.id if session else None),
+            )
+            if isinstance(asked, Failure):
+                return asked
+            parsed.append(asked)
+            return await self._service.elicit(asked)
+
         asks = session.asks if session is not None else self.asks
-        answer = await asks.wait(params, self._service.elicit(asked), _WITHDRAWN)
+        answer = await asks.wait(params, ask(), _WITHDRAWN)
         if isinstance(answer, Failure):
-            return answer if answer is TAKEN_BACK else elicitation.CANCELLED
-        return elicitation.result(asked, answer)
+            return elicitation.CANCELLED if answer is _WITHDRAWN else answer
+        return elicitation.result(parsed[0], answer)
 
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}

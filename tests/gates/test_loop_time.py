@@ -55,7 +55,15 @@ def requests() -> Mapping[str, dict[str, Any]]:
         params = {"sessionId": "s1", "command": "true", "args": args}
         return {"id": "q", "method": "terminal/create", "params": params}
 
+    def form(characters: int) -> dict[str, Any]:
+        fields = {"a": {"type": "string", "description": "\u202e" * characters}}
+        schema = {"type": "object", "properties": fields}
+        params = {"sessionId": "s1", "mode": "form", "message": "x", "requestedSchema": schema}
+        return {"id": "q", "method": "elicitation/create", "params": params}
+
     return {
+        "a form of hidden characters": form(40 * KB),
+        "a form that is too large": form(170 * KB),
         "a question that says what it runs": ask(kind="execute", content=said("run " * (MB // 4 - KB))),
         "a question of hidden characters": ask(kind="execute", content=said("\u202e" * (170 * KB))),
         "a question about a command of hidden characters": ask(rawInput={"command": "\u202e" * (170 * KB)}),
@@ -138,7 +146,9 @@ async def table(
     (folder / "large.txt").write_text(("é" * 39 + "\r\n") * (FILE // 80))
     (folder / "open.txt").write_text("é\r\n" * (100 * KB))
     found: dict[str, float] = {}
-    async with a_product(folder, {"fake": {"prompted": True}}, planted=planted, client=()) as product:
+    async with a_product(
+        folder, {"fake": {"prompted": True}}, planted=planted, client=("elicitation",)
+    ) as product:
         product.open(folder / "open.txt")
         session = await product.session("fake")
         await cost(product, session, None, base, 0)
