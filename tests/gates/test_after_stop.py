@@ -231,6 +231,47 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
     return wrong
 
 
+class Absent(Product):
+    """An editor whose user does not answer."""
+
+    def handle(self, method: str, params: dict[str, Any]) -> object:
+        if method == "window/showMessageRequest":
+            self.shown.append(params)
+            return asyncio.get_running_loop().create_future()
+        return super().handle(method, params)
+
+
+async def waiting(folder: Path) -> tuple[list[str], int]:
+    """(the kinds of the answers to writes that were sent in the turn, and wait for an answer of the user at Stop; how often the user was
+    asked)"""
+    names = [f"w{number}" for number in range(4)]
+    path = str(folder / ".vscode" / "x.json")
+    writes = [{"write": path, "content": name, "as": name, "wait": False} for name in names]
+    told = [{"await": name} for name in names] + [{"say": {"answer": name}} for name in names]
+    turn = [*writes, {"say": "sent"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
+    async with a_product(folder, {"fake": {"turns": [turn, told]}}, make=Absent) as product:
+        session = await product.session("fake")
+        running = asyncio.ensure_future(product.prompt(session))
+        await product.wait_for(lambda: "sent" in product.said(session) and product.shown)
+        await product.tried("sidecar.cancel", {"sessionId": session["sessionId"]})
+        await running
+        asked = len(product.shown)
+        spoken = len(product.said(session))
+        outcome = await product.prompt(session)
+        answers = _objects(product.said(session)[spoken:])
+        assert outcome.get("stopReason") == "end_turn", outcome
+    return [answer["error"]["data"]["errorKind"] for answer in answers], asked
+
+
+async def test_what_waits_at_stop_is_not_done(tmp_path: Path) -> None:
+    kinds, asked = await waiting(tmp_path)
+    assert len(kinds) == 4
+    assert set(kinds) <= {"withdrawn", "denied_by_user"}
+    assert kinds[1:] == ["withdrawn"] * 3
+    assert asked == 1
+    assert not (tmp_path / ".vscode" / "x.json").exists()
+
+
 def _objects(text: str) -> list[dict[str, Any]]:
     found, at, decoder = list[dict[str, Any]](), 0, json.JSONDecoder()
     while at < len(text):
