@@ -21,7 +21,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
 from sidecar.core.any_text import AnyText, part
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
@@ -38,6 +39,10 @@ from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, r
 
 MAX_REMEMBERED = 64
 """The number of texts whose hunks are kept for undo and redo. Editors keep about as many undo steps."""
+MAX_KEPT = 1000
+"""The number of kept changes that are noted besides those of the newest decision. They matter to whoever noted the hunks before the user kept them."""
+MAX_ABSORBED = 10_000
+"""The number of hunks that went into others of which it is noted into which: as many as a write can have."""
 
 
 Became = Literal["open", "kept", "taken back"]
@@ -137,7 +142,8 @@ class Ledger:
         self._left = Left()
         self.texts_seen = 0
         """The number of the newest text that was remembered for undo and redo."""
-        self._kept: set[tuple[int, str]] = set()
+        self._kept: dict[tuple[int, str], None] = {}
+        """The hunk's number and the write, oldest first."""
         self._absorbed: dict[int, int] = {}
         """Maps the number of a hunk to the number of the hunk that now holds its changes, after a later edit by an agent joined the two."""
         self._steps = 0
@@ -331,15 +337,17 @@ class Ledger:
         wanted = set(ids)
         kept: list[Hunk] = []
         hunks: list[Hunk] = []
+        older = len(self._kept)
         for hunk in self.hunks:
             if hunk.id not in wanted or not any(whose(v.author) for v in hunk.versions):
                 hunks.append(hunk)
                 continue
             kept.append(hunk)
-            self._kept.update((hunk.id, v.author.write) for v in hunk.versions if whose(v.author))
+            self._kept |= {(hunk.id, v.author.write): None for v in hunk.versions if whose(v.author)}
             rest = _keep_versions(hunk, whose)
             if rest is not None:
                 hunks += parted(rest, self._id)
+        _only_newest(self._kept, MAX_KEPT + len(self._kept) - older)
         self._moving = Hunks(_effective(hunks), are_effective=True)
         self._left = self._left.without(kept)
         self._remembered = [seen for seen in self._remembered if not seen.has_parts_of(kept)]
@@ -383,6 +391,11 @@ class Ledger:
             return (hunk.id, author.write) in self._kept
 
         return _keep_versions(hunk, kept) if any(kept(v.author) for v in hunk.versions) else hunk
+
+    @property
+    def remembers(self) -> int:
+        """How many hunks it remembers that are under review no longer, because they were kept or went into others."""
+        return len(self._kept) + len(self._absorbed)
 
     def ids(self, whose: AuthorFilter = _anybody) -> list[int]:
         """The numbers of the hunks that have a version by such an author."""
@@ -536,11 +549,17 @@ class Ledger:
         if touched:
             made = _new_version(touched, edit, old, author)
             self._absorbed.update((hunk.id, made.id) for hunk in touched[1:])
+            _only_newest(self._absorbed, MAX_ABSORBED)
         else:
             version = Version(author, edit.new)
             was = old(edit.start, edit.end)
             made = Hunk(self._id(), edit.start, edit.start + len(edit.new), was, (version,))
         return [*before, made, *(h.moved(edit.growth) for h in after)]
+
+
+def _only_newest(noted: dict[Any, Any], most: int) -> None:
+    for key in list(islice(noted, max(0, len(noted) - most))):
+        del noted[key]
 
 
 class _Put(NamedTuple):

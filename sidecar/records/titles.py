@@ -13,6 +13,9 @@ from sidecar.records.folder import Entry
 
 log = logging.getLogger(__name__)
 
+MOST = 64
+"""The number of conversations whose titles are kept. Those of others are read from their records."""
+
 
 class Titles:
     def __init__(self, read: Callable[[str], Awaitable[tuple[About, Sequence[Entry]] | None]]) -> None:
@@ -23,11 +26,18 @@ class Titles:
         """Sessions whose record was read. Only the record knows sessions of earlier runs of the sidecar."""
 
     def note(self, session_id: str, turn: int, prompt: object) -> None:
-        self._titles.setdefault(session_id, {})[turn] = entries.title_of(prompt)
+        self._of(session_id)[turn] = entries.title_of(prompt)
 
     def forget(self, session_id: str) -> None:
         """Forget a conversation that the user deleted."""
         self._titles.pop(session_id, None)
+
+    def _of(self, session_id: str) -> dict[int, str]:
+        titles = self._titles[session_id] = self._titles.pop(session_id, {})
+        for oldest in [*self._titles][:-MOST]:
+            del self._titles[oldest]
+            self._looked_up.discard(oldest)
+        return titles
 
     async def of(self, session_id: str, turn: int) -> str:
         """Return the title of a turn, or "" if it is unknown."""
@@ -54,7 +64,7 @@ class Titles:
         except OSError as error:
             log.warning("the titles of a conversation cannot be read: %s", error)
             return
-        titles = self._titles.setdefault(session_id, {})
+        titles = self._of(session_id)
         for entry in found[1] if found is not None else ():
             if entry.get("type") == "prompt" and isinstance(turn := entry.get("turn"), int):
                 titles.setdefault(turn, entries.title_of(entry.get("prompt")))

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.kept_hunks import from_json, to_json
-from sidecar.core.ledger import Author, Hunk, Ledger
+from sidecar.core.ledger import MAX_KEPT, Author, Hunk, Ledger
 from sidecar.core.text import Text
 from sidecar.core.versions import Version
 
@@ -363,3 +363,22 @@ def test_what_an_agent_deleted_keeps_its_place_when_the_lines_before_it_go_and_c
     for was, now in pairwise(map(Text.of, texts)):
         ledger.user_led(was, now)
     assert ledger.base("on top\none\nend\n") == "on top\none\ntwo\nend\n"
+
+
+def test_what_was_kept_long_ago_takes_no_memory_and_what_was_kept_last_does_not_come_back() -> None:
+    """Whoever noted the hunks of a text (`now`) before the user kept them may bring that text back (`back_to`)."""
+    ledger, lines = Ledger(), [f"line {number}\n" for number in range(2 * MAX_KEPT)]
+    noted = ()
+    for turn in range(4):
+        before = "".join(lines)
+        lines[::2] = [f"line {number} of turn {turn}\n" for number in range(0, len(lines), 2)]
+        after = "".join(lines)
+        ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", turn, f"w{turn}"))
+        noted = ledger.hunks
+        assert len(noted) == MAX_KEPT
+        last = ledger.now(after)
+        ledger.keep([hunk.id for hunk in noted])
+        assert set(ledger.became(hunk.id for hunk in noted).values()) == {"kept"}
+        ledger.back_to(last)
+        assert ledger.hunks == ()
+    assert ledger.remembers <= 2 * MAX_KEPT

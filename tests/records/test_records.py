@@ -14,6 +14,7 @@ import pytest
 
 from sidecar.records import About, Records
 from sidecar.records.folder import RecordFolder
+from sidecar.records.titles import MOST
 
 S = "abcdef123456"
 TEXT = [{"type": "text", "text": "do it"}]
@@ -254,6 +255,9 @@ async def test_a_turn_is_called_by_its_prompt_also_after_a_restart(folder: Recor
     later.prompt(S, 2, [{"type": "text", "text": "and\nnow that"}])
     assert [await later.titles.of(S, turn) for turn in (1, 2, 3)] == ["do it", "and", ""]
     assert await later.titles.of("nobody", 1) == ""
+    for number in range(MOST):  # nothing is kept of conversations of long ago but their records
+        later.titles.note(f"other {number}", 1, TEXT)
+    assert [await later.titles.of(S, turn) for turn in (1, 2, 3)] == ["do it", "and", ""]
     await later.delete(S)
     assert await later.titles.add_to([{"sessionId": S, "turn": 1}]) == [{"sessionId": S, "turn": 1}]
     await later.aclose()

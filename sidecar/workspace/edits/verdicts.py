@@ -131,7 +131,8 @@ class Verdicts:
             own = reviewed.ledger.ids(lambda author: author.write == write)
             if own or reviewed.uri == waiting.uri:
                 waiting.uri = reviewed.uri
-                waiting.fates = reviewed.ledger.became([*waiting.fates, *own])
+                undecided = [number for number, fate in waiting.fates.items() if fate != "kept"]
+                waiting.fates |= reviewed.ledger.became([*undecided, *own])
                 return any(fate == "open" for fate in waiting.fates.values())
         return False
 
