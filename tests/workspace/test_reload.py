@@ -17,6 +17,7 @@ from sidecar.workspace.ports.ports import Reloaded
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, Habits
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, listed
 from tests.workspace.test_behind import play as play_turn
@@ -621,3 +622,48 @@ def test_a_document_that_was_taken_and_put_back_as_it_was_is_brought_together_on
         assert editor.text("a.txt") == changed
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+@OPENED_AGAIN
+@pytest.mark.parametrize("saves", [False, True], ids=["", "saved in between"])
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "after the turn"])
+def test_a_reload_that_is_undone_at_once_and_redone_is_under_review(
+    tmp_path: Path, habits: Habits, saves: bool, later: bool
+) -> None:
+    """The document is opened again, with the text from before, while the change is still looked at (Neovim 0.7 under load, hands seed 700016)."""
+    (tmp_path / "a.txt").write_text(BASE)
+    changed = "new\n" + BASE
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt")
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", changed)
+        turn.says("edit", "a.txt", status="completed")
+        tick()
+        editor.sees_on_disk("a.txt")
+        for _ in range(100):
+            if editor.text("a.txt") == changed:
+                break
+            await asyncio.sleep(0.01)
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == BASE
+        await asyncio.sleep(0.02)
+        if saves:
+            assert editor.overwrites("a.txt")
+        if not later:
+            editor.redoes("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if later:
+            assert listed(bench) == []
+            editor.redoes("a.txt")
+            await asyncio.sleep(3)
+        assert editor.text("a.txt") == changed
+        assert listed(bench) == [("a.txt", "", "new\n")]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+    play_turn(tmp_path, replace(habits, reloads=0.02), script, before=before, after=after)

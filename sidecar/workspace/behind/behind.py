@@ -577,7 +577,7 @@ class Behind:
             seen, begun = self._seen.get(uri), list[Leg]()
             if seen is not None and self._is_same(seen.legs[-1].after, before):
                 begun = list(seen.legs)
-            if not has(before or "", tracked.text(), [disk]):
+            if not has(before or "", tracked.text(), [disk]) and not tracked.has_taken_back(disk):
                 return  # it was opened with an older text; the reconciler brings the two together
             start = await self._known.at_start(uri, path)
             passed = self._passing.take(uri, path, before or "", disk, None, at)

@@ -181,6 +181,11 @@ class DiskTexts:
         left = self._closed_with.get(uri)
         return left is not None and not left.was_found and left.digest == _digest(text)
 
+    def had_when_closed(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the document had `text` (compared form) before it was last closed, and since its last known save."""
+        past = self._pasts.get(uri)
+        return past is not None and past(text) is not None
+
     def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
         """Whether `text` (compared form), which the disk has had since `at` (file time, see acts.py), is the user's save: the document had it when it
         was last closed with unsaved changes, or earlier, and the disk did not have it first."""

@@ -330,6 +330,13 @@ class Tracked:
         undo that goes back over a reload in this way."""
         return self.disk is not None and self.disk.was_left_unsaved(self.document.uri, text)
 
+    def has_taken_back(self, text: str) -> bool:
+        """Whether the document had `text` (compared form), which its file has, before it was closed and opened again with the unsaved text that it
+        was closed with: the user took back what the file says. Neovim reports an undo that goes back over a reload in this way."""
+        opened = self.document.snapshot() if self.opened_with is None else self.opened_with
+        had = self.disk is not None and self.disk.had_when_closed(self.document.uri, text)
+        return had and self.was_left_unsaved(normal(str(opened)))
+
     def was_on_disk_before(self, text: str) -> str | None:
         """The text that the disk was last found to have before its current `text`. Both in the compared form."""
         known = () if self.disk is None else self.disk.known(self.document.uri)
