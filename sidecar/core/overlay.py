@@ -199,9 +199,9 @@ class Overlay:
         if document is None:
             document = self._new(modification)
             odd = _BEFORE_OPEN
+        elif version is not None and version == document.version and not changes:
+            return Applied(document)  # told once more, with nothing in it (Neovim 0.7)
         elif version is not None and document.desynchronised is None:
-            if version == document.version and not changes:
-                return Applied(document)
             if version <= document.version:
                 odd = f"version {version} after {document.version}"
             elif self.in_any_order and version > document.version + 1:

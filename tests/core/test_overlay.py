@@ -125,6 +125,8 @@ NOWHERE = ContentChange(Range(Position(-1, -1), Position(-1, -1)), "")
         # not open
         ([changed(4, at("0:1", "X"))], "", 4, "changed before it was opened", "changed before it was opened"),
         ([changed(4, at("0:1", "X")), opened("abc", 0)], "aXbc", 4, None, None),
+        # told twice, the second time with nothing in it (Neovim 0.7; inflight seed 9932)
+        ([changed(4, at("0:1", "X")), changed(4), opened("abc", 0)], "aXbc", 4, None, None),
         ([changed(4, whole("x"))], "x", 4, None, "changed before it was opened; the whole text came with it"),
         # while desynchronised
         (
