@@ -257,7 +257,7 @@ def without_crumbs(
     """Join hunks with too little unchanged text between them, compared with the size of their changes.
 
     `a, b` → `x, y` is one edit. A single `}` that a rewritten page shares with the old one is chance. Unchanged text that
-    contains a line end counts `weight` times. `around` is min or max, applied to the sizes of the two hunks."""
+    contains a line end, or is the last line without one, counts `weight` times. `around` is min or max, applied to the sizes of the two hunks."""
     joined: list[Hunk] = []
     for hunk in hunks:
         while joined:
@@ -265,7 +265,9 @@ def without_crumbs(
             standing = hunk.old_start - last.old_end
             if standing < _BLOCK:
                 text = old[last.old_end : hunk.old_start]
-                standing = len(text.strip()) * (weight if "\n" in text or "\r" in text else 1)
+                begins_line = last.old_end == 0 or old[last.old_end - 1] in "\r\n"
+                is_last = begins_line and hunk.old_start == len(old)
+                standing = len(text.strip()) * (weight if is_last or "\n" in text or "\r" in text else 1)
             if standing > around(last.extent, hunk.extent):
                 break
             joined.pop()

@@ -100,6 +100,7 @@ def check(marked: str) -> None:
         "a = [1|2]\n",
         "def f([a, b|x, y]):\n    return [a + b|x + y]\n",
         "one [two|TWO] three four [five|FIVE] six\n",
+        "x\n[|a line before it\n]last line[|\nanother behind\n]",
         "[if x:\n    |]foo()\n[    |]bar()\n",
         "[|with y:\n    ]foo()\n[|    ]bar([1|2])\n[|    ]baz()\n",
         "[|import x\n]a = [1|2]\n",
