@@ -114,12 +114,20 @@ class User:
                     scene.say("user", "redoes")
                     editor.redoes(name)
                 case "saves":
-                    scene.say("user", f"saves: {editor.saves(name)}")
+                    self._save(name)
                 case _:
                     if random.random() < 0.5:
-                        scene.say("user", f"saves: {editor.saves(name)}")
+                        self._save(name)
                     editor.closes(name)
         scene.say("user", f"{name} is now {scene.truth(name)!r}")
+
+    def _save(self, name: str) -> None:
+        """What the editor formats at the user's own save is the user's, as if they had typed in those lines."""
+        scene, editor = self._scene, self._scene.editor
+        known = {*lines_of(editor.text(name))}
+        scene.say("user", f"saves: {editor.saves(name)}")
+        formatted = [line for line in lines_of(editor.text(name)) if line not in known]
+        scene.account.file(name).typed_into |= tokens("".join(formatted))
 
     async def _type_line(self, name: str, *, slowly: bool) -> None:
         scene, random, editor = self._scene, self._random, self._scene.editor
