@@ -41,7 +41,7 @@ from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.aside import ESCAPING, aside
 from sidecar.workspace.ports.session_ports import Elicitation, Elicited
 
 log = logging.getLogger(__name__)
@@ -59,8 +59,6 @@ _LONGEST_ID = 4096
 _EARLY = 4096
 """The most updates that are kept for sessions whose `session/new` is not answered yet. A large one counts as several."""
 _EARLY_SIZE = 8192
-_ESCAPED = 16
-"""How many times as long as other work on a text it takes to escape it for the user."""
 
 
 @dataclass(slots=True, eq=False)
@@ -435,7 +433,7 @@ class Incoming:
 
         async def ask() -> str | None:
             question = await aside(
-                _ESCAPED * permission.size_of(known),
+                ESCAPING * permission.size_of(known),
                 lambda: permission.question(number, self.agent, session.id, known, options, ours=ours),
             )
             return await self._service.ask(question)
@@ -485,7 +483,7 @@ class Incoming:
 
         async def ask() -> Elicited | Failure:
             asked = await aside(
-                _ESCAPED * permission.size_of(cast("object", about)),
+                ESCAPING * permission.size_of(cast("object", about)),
                 lambda: elicitation.parse(about, number, self.agent, session.id if session else None),
             )
             if isinstance(asked, Failure):

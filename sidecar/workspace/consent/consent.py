@@ -20,7 +20,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
-from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.aside import ESCAPING, aside
 from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Option, Question
 from sidecar.workspace.state.places import Named, Place
 from sidecar.workspace.state.queues import Access
@@ -39,9 +39,6 @@ folder and the reason."""
 
 MOST_DECIDED = 1024
 """How many decisions are cached: agents read the same files repeatedly."""
-
-_ESCAPED = 16
-"""How many times as long as other work on a text it takes to escape it for the user."""
 
 OPTIONS = (
     Option("reject", "reject_once", "Reject"),
@@ -350,7 +347,7 @@ class Consent:
 
 async def _shown(argv: Sequence[str]) -> str:
     """A command that an agent names, as `command_line` writes it; in a thread if it is long."""
-    return await aside(_ESCAPED * sum(map(len, argv)), lambda: command_line(argv))
+    return await aside(ESCAPING * sum(map(len, argv)), lambda: command_line(argv))
 
 
 def _quoted(word: str) -> str:

@@ -17,6 +17,8 @@ T = TypeVar("T")
 LARGE = given_back.LARGE
 """Characters. Comparing, journalling and noting fewer takes the loop a few milliseconds; handing work to a thread costs
 as much as a few thousand."""
+ESCAPING = 16
+"""How many times as long as other work on a text it takes to escape it for the user. Multiply the size by it."""
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
