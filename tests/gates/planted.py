@@ -204,7 +204,7 @@ def commands_are_escaped_at_once() -> None:
     from sidecar.acp import incoming
     from sidecar.workspace.consent import consent
 
-    incoming._ESCAPED = consent._ESCAPED = 0
+    incoming.ESCAPING = consent.ESCAPING = 0
 
 
 def agents_are_who_they_say() -> None:
@@ -518,6 +518,14 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         turns_leave_something,
     )
 }
+
+
+def names() -> set[tuple[str, str]]:
+    """What can be replaced in the modules and classes of the product that are imported, with where it is."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "sidecar"]
+    kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
+    ours = [kind for kind in kinds if kind.__module__.partition(".")[0] == "sidecar"]
+    return {(where.__name__, name) for where in (*modules, *ours) for name in dir(where)}
 
 
 if __name__ == "__main__":

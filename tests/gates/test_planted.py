@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -80,6 +83,42 @@ def test_a_gate_that_fails_is_told_and_fails_the_run(
     assert "FAILED" in lines[1]
     assert any("one escaped" in line for line in lines)
     assert gates.main(["no such"]) == 2
+
+
+NAMED = """
+import importlib, json, pkgutil, sys
+import sidecar
+from tests.gates import planted
+
+for module in pkgutil.walk_packages(sidecar.__path__, "sidecar."):
+    try:
+        importlib.import_module(module.name)
+    except (ImportError, AssertionError):  # of another system
+        pass
+missing = lambda: setattr(sys.modules["sidecar.lsp.updates"], "no_such_thing", 0)
+new, known = {}, planted.names()
+for name, defect in {**planted.DEFECTS, "no such thing": missing}.items():
+    defect()
+    now = planted.names()
+    new[name], known = sorted(now - known), now
+print(json.dumps(new))
+"""
+
+
+def test_a_defect_replaces_what_is_there() -> None:
+    """A name that the product does not have any more is looked at by nobody: the defect would be none."""
+    told = subprocess.run(
+        [sys.executable, "-c", NAMED],
+        cwd=gates.PROJECT,
+        env={**os.environ, "LONGEST_STEP": os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    new = json.loads(told.stdout)
+    assert new.pop("no such thing") == [["sidecar.lsp.updates", "no_such_thing"]]
+    assert {defect: names for defect, names in new.items() if names} == {}
 
 
 def test_every_gate_has_tests_and_can_fail() -> None:
