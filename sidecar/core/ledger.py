@@ -207,6 +207,14 @@ class Ledger:
         before = self.takes_line_ends(before, after)
         self.user_edits(before, diff(str(before), str(after)))
 
+    def misplaced(self, before: Text, proper: Text, author: Author) -> None:
+        """Record that an agent's edit at a wrong place was taken out: that led from `before` to `proper`. The user may undo it, and then that edit
+        is there again and under review, although nobody knew whose it was when it arrived."""
+        self.user_led(before, proper)
+        there = self.elsewhere(self.hunks)
+        there.agent_edit(proper, diff(str(proper), str(before)), before, author)
+        self._remember(before, there._moving, there._left)
+
     def user_edits(self, before: Text, changes: ChangeSet) -> None:
         """Record edits of the current text, `before`, that no agent made."""
         rope = Rope.of(before)
@@ -425,10 +433,12 @@ class Ledger:
         """Whether going back to this text restores its hunks."""
         return any(seen.text == text for seen in self._remembered)
 
-    def _remember(self, text: Text) -> None:
+    def _remember(self, text: Text, hunks: Hunks | None = None, left: Left | None = None) -> None:
+        """Remember the hunks of a text, by default the current ones."""
         self.texts_seen += 1
         others = [one for one in self._remembered if one.text != text]
-        seen = Seen(text, self._moving.copy(), self._left, self.texts_seen)
+        hunks = self._moving.copy() if hunks is None else hunks
+        seen = Seen(text, hunks, self._left if left is None else left, self.texts_seen)
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def now(self, text: str) -> ReviewThen:

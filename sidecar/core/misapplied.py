@@ -198,7 +198,7 @@ def _made_in_steps(
                 changes.new_length == len(texts[end])
                 and _is_put(text, changes, texts[end])
                 and texts[end].says(changes.apply(text))
-                and not _loses(texts[first:end], received[first:end])
+                and not _loses(len(text), received[first:end])
             ):
                 return _Run(first, end, tuple(reversed(changes.edits)))
     return None
@@ -232,18 +232,11 @@ def _made(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> lis
     return [changes for changes in made if changes is not None]
 
 
-def _loses(texts: Sequence[Text], steps: Sequence[Edit]) -> bool:
-    """Whether a later one of `steps` removes text that an earlier one inserted. `texts`: the state before each step."""
-    if len(steps) < 2:
-        return False
-    changes = ChangeSet(len(texts[0]))
-    put_in = 0
-    for text, step in zip(texts, steps, strict=True):
-        small = diff(text.slice(step.start, step.end), step.new).edits
-        moved = [Edit(step.start + e.start, step.start + e.end, e.new) for e in small]
-        put_in += sum(len(e.new) for e in moved)
-        changes = changes.compose(ChangeSet.of(len(text), moved))
-    return sum(len(e.new) for e in changes.edits) < put_in
+def _loses(length: int, steps: Sequence[Edit]) -> bool:
+    """Whether a later one of `steps` removes text that an earlier one inserted, even if it stood there before: an undo does that. `length`: of the
+    text before the first one, in code points."""
+    left = sum(len(edit.new) for edit in _composed(length, steps).edits)
+    return left < sum(len(step.new) for step in steps)
 
 
 def looks_applied(sent: Sequence[TextEdit], received: Sequence[Edit]) -> bool:

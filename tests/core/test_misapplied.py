@@ -53,6 +53,12 @@ CASES = [
         "new\n" + BASE,
     ),
     (
+        "an undo that leads to a part of what ours says, then ours",
+        [TextEdit(P(1, 0), P(2, 5), "zwei\ntwo")],
+        [Edit(4, 7, "zwei"), Edit(4, 14, "zwei\ntwo")],
+        "one\nzwei\nthree\nfour\n",
+    ),
+    (
         "newer typing inside ours",
         [TextEdit(P(2, 0), P(2, 0), "ours\n")],
         [Edit(0, 0, "new\n"), Edit(8, 8, "ours\n"), Edit(10, 10, "x")],

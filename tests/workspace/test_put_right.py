@@ -109,6 +109,26 @@ def test_what_never_comes_to_its_place_is_left_to_the_user(tmp_path: Path) -> No
     play_seen(tmp_path, LATE, case, arrives_after=0.2)
 
 
+def test_what_an_undo_brings_back_at_a_wrong_place_is_under_review(tmp_path: Path) -> None:
+    """The user undoes the correction and has the agent's edit where it first came: that is no text of theirs (inflight seed 2559)."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("five", "NEW\nfive")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n" * 3, at=0)
+        done(await write)
+        right = editor.text("a.txt")
+        editor.undoes("a.txt")
+        await asyncio.sleep(2)
+        assert "NEW\ntwo\n" in editor.text("a.txt"), "a case that shows nothing"
+        assert hunks(bench) == ["NEW\n"]
+        editor.redoes("a.txt")
+        await asyncio.sleep(2)
+        assert (editor.text("a.txt"), hunks(bench)) == (right, ["NEW\n"])
+
+    play_seen(tmp_path, LATE, case, arrives_after=0.2)
+
+
 def test_a_correction_that_the_user_undoes_with_the_edit_is_not_made_again(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))

@@ -187,14 +187,13 @@ class Recorder:
         self, session: Session, uri: DocumentUri, author: Author, without: str
     ) -> Callable[[Text, ChangeSet, Text], None]:
         """Returns the callback for when the text of an open document was changed and the same change took out an edit at a wrong place.
-        `without` is the text without that edit. Its arrival was noted as the user's, so its removal is too. Only the rest of the change is
-        the agent's."""
+        `without` is the text without that edit, see `Ledger.misplaced`. The rest of the change is the agent's."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             is_open = self._state.documents.get(uri) is not None
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             proper = Text.of(without)
-            reviewed.ledger.user_led(before, proper)
+            reviewed.ledger.misplaced(before, proper, author)
             if not is_open:
                 reviewed.text = proper
             self.live_edit(session, uri, author)(proper, diff(without, str(after)), after)
