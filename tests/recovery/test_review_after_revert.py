@@ -11,6 +11,7 @@ import pytest
 
 from sidecar.core.diff import diff
 from sidecar.core.file_state import FileState
+from sidecar.core.kept_files import KEPT, KeptFile, to_kept
 from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
@@ -273,6 +274,31 @@ async def test_a_change_of_mode_says_nothing_of_the_text(tmp_path: Path, journal
         await bench.workspace.restore_reviews()
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
     assert path.read_text() == BASE.replace("base23", "mine")
+
+
+async def test_a_mode_that_another_agent_put_back_after_it_had_written_the_file(
+    tmp_path: Path, journal: Path
+) -> None:
+    """The mode that the other found goes out of review with what set it, whatever the file said then (turns seed 1880000371)."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(FIRST)
+    path.chmod(0o644)
+    rows = [("a", BASE, 0o644, 0o600), ("b", FIRST, 0o600, 0o644)]
+    with Store(journal) as store:
+        for number, (who, text, before, after) in enumerate(rows, 1):
+            states = FileState(text.encode(), before), FileState(text.encode(), after)
+            one = entry(text, text, str(path), root=str(folder), session=who, states=states)
+            store.finish(write := store.begin(one), "done")
+            kept = KeptFile(str(path), *states, Author(who, 1, write))
+            store.save_ledger(f"{KEPT}{number}:{from_path(str(path))}", *to_kept(kept))
+        taken = [one for one in store.entries() if one.session == "a"]
+        assert not any(one.outcome.is_failure for one in revert(store, taken, "r-1"))
+    async with on_the_journal(folder, journal) as bench:
+        await bench.workspace.restore_reviews()
+        await bench.workspace.review.listed(Selector())
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    assert path.stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize("seen_first", [False, True])

@@ -435,11 +435,14 @@ class FileReviews:
         before this row. If it ends with that, it is dropped, too."""
         self._drop(change)
         above = next((c for c in self if c.path == change.path and c.id > change.id), None)
-        if above is None or above.moved_from or above.before != change.after:
+        if above is None or above.moved_from:
             return
-        if above.after == change.before:
+        begins = _without(change, above.before)
+        if begins is above.before:
+            return
+        if above.after == begins:
             return self._drop(above)
-        followed = self._changes[above.id] = replace(above, before=change.before)
+        followed = self._changes[above.id] = replace(above, before=begins)
         self._moved(followed)
         await self._store(followed)
 
@@ -527,6 +530,16 @@ def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
     if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
         return not now.is_link and now.mode == change.after.mode
     return now == change.after
+
+
+def _without(change: FileChange, state: FileState | None) -> FileState | None:
+    """What would be there without the change, where `state` followed it; `state` itself if it was not its result. Of a change of mode the mode alone
+    counts: the file may have been written since."""
+    if state == change.after:
+        return change.before
+    if change.kind == "mode" and state is not None and change.before is not None and _shows(state, change):
+        return replace(state, mode=change.before.mode)
+    return state
 
 
 def row(change: FileChange, uri: str) -> Json:
