@@ -71,7 +71,7 @@ class FolderStart:
     crlf: Sequence[str] = ()
     """Files as in the commit, but with CR LF for each LF."""
     folders: Sequence[str] | None = None
-    """All folders in it. None: unknown."""
+    """All folders in it, less those that agents had made before. None: unknown."""
     links: Mapping[str, str] = field(default_factory=dict[str, str])
     """The targets of symbolic links."""
     modes: Mapping[int, Sequence[str]] | None = None

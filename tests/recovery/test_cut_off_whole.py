@@ -4,8 +4,10 @@ review again, and taken back by every door.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -42,12 +44,12 @@ ALL: dict[str, tuple[FileState | None, FileState | None]] = {
 }
 
 
-def begun(folder: Path) -> TurnStart:
-    """As a sidecar journals it."""
+def begun(folder: Path, made: Sequence[str] = ()) -> TurnStart:
+    """As a sidecar journals it. `made`: folders that agents made before."""
     top = str(folder)
     tree, _ = folder_files.own(top)
     assert tree is not None
-    start = TreeStart(take(tree, Left(), None, 0)).for_journal()
+    start = TreeStart(take(tree, Left(), None, 0)).for_journal(made)
     return TurnStart("s", "agent", 1, top, time.time(), [start])
 
 
@@ -282,6 +284,23 @@ async def test_a_folder_that_was_removed(journal: Path, tmp_path: Path, door: st
     shutil.rmtree(folder / "d")
     await taken_back(journal, folder, door)
     assert there(folder / "d" / "e" / "f") == TEXT
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_folder_that_an_agent_had_made_goes_with_its_last_file(
+    journal: Path, tmp_path: Path, door: str
+) -> None:
+    """What it had been made for was rejected while the turn ran. The folder beside it is the user's."""
+    folder = tmp_path.resolve()
+    (folder / "made").mkdir()
+    (folder / "mine").mkdir()
+    with Store(journal) as store:
+        store.turn_began(begun(folder, [str(folder / "made")]))
+        store.turn_acted("s")
+    put(folder / "made" / "f", TEXT)
+    put(folder / "mine" / "f", TEXT)
+    await taken_back(journal, folder, door)
+    assert (os.listdir(folder), os.listdir(folder / "mine")) == (["mine"], [])
 
 
 @pytest.mark.parametrize("door", ["revert", "reject"])

@@ -74,7 +74,8 @@ class FoundFiles:
         documents = (to_path(tracked.document.uri) for tracked in self._state.documents)
         is_open = {path for path in documents if path is not None}
         try:
-            await self._starts.take(session, Touched(is_open, self._behind.unopened.made()))
+            made = self._behind.unopened.made(), frozenset(self._state.made_folders)
+            await self._starts.take(session, Touched(is_open, *made))
         except Exception:
             log.exception("the look at the files of %s before its turn failed", session.agent)
             self._behind.tell(

@@ -69,6 +69,8 @@ class Touched(NamedTuple):
     open: Collection[str] = ()
     made: Collection[str] = ()
     """Made by agents and not reviewed. Their number is unlimited, so they take no room from the user's files."""
+    made_folders: Collection[str] = ()
+    """Folders (canonical) that agents made, and that go with the last file that an agent put there."""
 
 
 NOTHING = Touched()

@@ -5,7 +5,7 @@ consists of a note (tree_notes.py) and what the user has saved since.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Literal, NamedTuple
@@ -188,7 +188,9 @@ class TreeStart:
         mode = self.mode(name)
         return Before(FileState(data, 0o644 if mode is None else mode), stat)
 
-    def for_journal(self) -> FolderStart:
+    def for_journal(self, made_folders: Collection[str] = ()) -> FolderStart:
+        """`made_folders`: see `Touched`. Whoever goes on after this process learns that agents made them only from the files in them that this turn
+        makes: to the journal, they were not there when it began."""
         texts: dict[str, PreImage] = {}
         unknown = self.late()
         for name in self.note.files.unlike(lambda flags: flags & SAME):
@@ -209,10 +211,14 @@ class TreeStart:
             absent,
             list(dict.fromkeys(unknown)),
             sorted(crlf),
-            None if self.note.folders is None else sorted(self.note.folders),
+            self._folders_less(made_folders),
             {name: target for name, target in self.note.links.items() if not self.is_late(name)},
             self._modes(),
         )
+
+    def _folders_less(self, made: Collection[str]) -> list[str] | None:
+        folders = self.note.folders
+        return None if folders is None else sorted(folders - {self.name(folder) for folder in made})
 
     def _modes(self) -> dict[int, list[str]] | None:
         """The modes in the form of `FolderStart.modes`. Only for trees that are small enough to note their folders."""

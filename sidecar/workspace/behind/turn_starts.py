@@ -161,7 +161,9 @@ class TurnStarts:
         starts = [TreeStart(note, look.asked) for note in notes.values()]
         if not starts:
             return
-        folders = await anyio.to_thread.run_sync(lambda: [start.for_journal() for start in starts])
+        folders = await anyio.to_thread.run_sync(
+            lambda: [start.for_journal(touched.made_folders) for start in starts]
+        )
         async with look.journalling:
             look.journalled = True
             await self._noted()
