@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 _SETTINGS = (
@@ -52,6 +53,11 @@ _COMMIT_FILES = ("HEAD", "logs/HEAD", "index", "packed-refs", "reftable/tables.l
 commit is there."""
 _AT_ONCE = 200
 """The number of file names on one command line."""
+_BY_NAME = 100
+"""The number of file names up to which git looks for each in the commit. It reads the whole list of the file's folder each time, so for more names the
+commit's files are read once."""
+_HEAD = 128
+"""At most so many bytes before and after an object's bytes in the output of `cat-file --batch`."""
 
 _GITLINK = b"160000 "
 """A submodule in the output of `ls-files -t --stage`."""
@@ -149,8 +155,13 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
 
 def committed(folder: str, of: str) -> Iterator[tuple[bytes, Blob]]:
     """Like `head` for the commit with the id `of`, but yields one file at a time, in the order of the names' bytes. Raises OSError if git fails midway."""
+    return _listed(folder, "ls-tree", "-r", "-l", "-z", of) if _is_id(of) else iter(())
+
+
+def _listed(folder: str, *words: str) -> Iterator[tuple[bytes, Blob]]:
+    """Run `ls-tree -l -z` and yield the files one at a time. Raises OSError if git fails midway."""
     rest = b""
-    for part in ask_in_parts(folder, "ls-tree", "-r", "-l", "-z", of) if _is_id(of) else ():
+    for part in ask_in_parts(folder, *words):
         *rows, rest = (rest + part).split(b"\0")
         yield from filter(None, map(_blob, rows))
 
@@ -204,11 +215,29 @@ def contents(folder: str, ids: Iterable[str], git_dir: str = "") -> dict[str, by
 
 
 def contents_in(commit: Commit, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the bytes of these files in the commit, by name relative to the folder from which the commit was read. Missing files are left out."""
-    wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
-    asked = [f"{commit.id}:{commit.prefix}{name.replace(os.sep, '/')}" for name in wanted]
-    found = _batch(commit.git_dir, asked, commit.git_dir)
-    return {name: data for name, data in zip(wanted, found, strict=False) if data is not None}
+    """Return the bytes of these files in the commit, by name relative to the folder from which the commit was read. Missing files are left out, and of
+    many so are those with which all would be longer than MOST_OUTPUT."""
+    paths = {name: commit.prefix + name.replace(os.sep, "/") for name in names if "\n" not in name}
+    if len(paths) > _BY_NAME:
+        ids = _ids_in(commit, paths.values())
+        asked = {name: ids[path] for name, path in paths.items() if path in ids}
+    else:
+        asked = {name: f"{commit.id}:{path}" for name, path in paths.items()}
+    found = _batch(commit.git_dir, list(asked.values()), commit.git_dir)
+    return {name: data for name, data in zip(asked, found, strict=False) if data is not None}
+
+
+def _ids_in(commit: Commit, paths: Iterable[str]) -> dict[str, str]:
+    """Return the ids of these files in the commit, by path in the repository, as many as MOST_OUTPUT has room for."""
+    wanted, room = set(map(os.fsencode, paths)), MOST_OUTPUT
+    found: dict[str, str] = {}
+    words = "--git-dir=.", "--work-tree=.", "ls-tree", "-r", "-l", "-z", "--full-tree", commit.id
+    with suppress(OSError):
+        for path, blob in _listed(commit.git_dir, *words):
+            if path in wanted and blob.size + _HEAD <= room:
+                room -= blob.size + _HEAD
+                found[os.fsdecode(path)] = blob.object_id
+    return found
 
 
 def _batch(folder: str, wanted: Sequence[str], git_dir: str) -> list[bytes | None]:

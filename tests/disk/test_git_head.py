@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,28 @@ def test_names_and_the_last_commit(repository: Path) -> None:
     }
     ids = [head["sub/b é.txt"].object_id, "0" * 40, head["a.txt"].object_id]
     assert git_head.contents(str(repository), ids) == {ids[0]: b"\x00\xff", ids[2]: b"one\n"}
+
+
+@pytest.mark.parametrize("by_name", [0, 100])
+def test_what_a_commit_holds(repository: Path, monkeypatch: pytest.MonkeyPatch, by_name: int) -> None:
+    """Of many files, git does not look for each name: it reads the whole list of the file's folder for that."""
+    monkeypatch.setattr(git_head, "_BY_NAME", by_name)
+    ask, data = git_head.ask, list[bytes]()
+
+    def asked(folder: str, *words: str, **more: Any) -> bytes | None:
+        data.extend([more["data"]] if "cat-file" in words else [])
+        return ask(folder, *words, **more)
+
+    monkeypatch.setattr(git_head, "ask", asked)
+    held = {"a.txt": b"one\n", "sub/b é.txt": b"\x00\xff"}
+    commit, within = git_head.commit(str(repository)), git_head.commit(str(repository / "sub"))
+    assert commit is not None
+    assert within is not None
+    assert git_head.contents_in(commit, [*held, "new", "no such"]) == held
+    assert git_head.contents_in(within, ["b é.txt", "a.txt"]) == {"b é.txt": b"\x00\xff"}
+    assert [b":" in one for one in data] == [by_name > 0] * 2
+    monkeypatch.setattr(git_head, "MOST_OUTPUT", git_head._HEAD + 3)
+    assert by_name or git_head.contents_in(commit, held) == {"sub/b é.txt": b"\x00\xff"}
 
 
 def test_what_is_ignored(repository: Path, tmp_path: Path) -> None:

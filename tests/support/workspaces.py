@@ -295,6 +295,7 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self._by_path: dict[str, list[str]] = {}
         self.taken_back: dict[str, tuple[str, ...]] = {}
         self.states: dict[str, str] = {}
         self.ledgers: dict[str, tuple[str, bytes]] = {}
@@ -308,6 +309,7 @@ class MemoryJournal:
             raise JournalFailed(self.fail)
         entry_id = f"w{len(self.entries) + 1}"
         self.entries[entry_id] = entry
+        self._by_path.setdefault(entry.path, []).append(entry_id)
         self.taken_back[entry_id] = tuple(takes_back)
         self.states[entry_id] = "intent"
         await asyncio.sleep(0)
@@ -317,8 +319,8 @@ class MemoryJournal:
         return [await self.begin(entry) for entry in entries]
 
     async def put_back(self, path: str, text: str | None) -> bool:
-        ended = (e for i, e in reversed(self.entries.items()) if self.states[i] not in ("failed", "intent"))
-        newest = next((e for e in ended if e.path == path), None)
+        its = reversed(self._by_path.get(path, []))
+        newest = next((self.entries[i] for i in its if self.states[i] not in ("failed", "intent")), None)
         if newest is None or newest.agent not in ("revert", "reject"):
             return False
         if newest.states is not None:
@@ -329,8 +331,8 @@ class MemoryJournal:
         return []
 
     async def held(self, path: str, text: str) -> bool:
-        entries = [e for e in self.entries.values() if e.path == path and e.before is not None]
-        return any(normal(entry.before or "") == text for entry in entries)
+        befores = (self.entries[i].before for i in self._by_path.get(path, []))
+        return any(before is not None and normal(before) == text for before in befores)
 
     async def finish(self, entry_id: str, state: str) -> None:
         self.states[entry_id] = state

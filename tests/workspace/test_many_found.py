@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.disk import git_head
-from sidecar.workspace.behind import disk_watch, file_reviews
+from sidecar.workspace.behind import disk_watch, file_reviews, tree_notes
 from sidecar.workspace.behind.file_reviews import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.review import taking_back
@@ -183,18 +183,39 @@ def test_git_is_not_started_for_each_of_them(
     play(tmp_path, VSCODE, command(work), after=after, custom=False)
 
 
-@pytest.mark.parametrize("named", [0, MORE])
-def test_however_many_they_are(tmp_path: Path, named: int) -> None:
-    before = start(tmp_path, MORE)
+@pytest.mark.parametrize(
+    ("count", "named", "is_committed"),
+    [(MORE, 0, False), (MORE, MORE, False), pytest.param(5_100, 0, True, marks=with_git)],
+)
+def test_however_many_they_are(tmp_path: Path, count: int, named: int, is_committed: bool) -> None:
+    before = start(tmp_path, count)
+    if is_committed:
+        commit(tmp_path)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert len(rows(bench)) == MORE
+        assert len(rows(bench)) == count
         result = await bench.workspace.review.revert_turn(bench.session, 1)
         assert not result.impossible
         assert files(tmp_path) == before
 
-    editor = play(tmp_path, VSCODE, command(changes, named, count=MORE), after=after, custom=False)
+    editor = play(tmp_path, VSCODE, command(changes, named, count=count), after=after, custom=False)
     assert not [words for level, words in editor.shown if level == "warning"]
+
+
+def test_what_there_was_no_room_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of files that no commit has, contents are kept up to a bound: those of the others are not known, and that is said before and after."""
+    start(tmp_path)
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 100)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == 100
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert len(result.done) == 100
+        assert len(result.impossible) == MANY - 100
+
+    editor = play(tmp_path, VSCODE, command(changes), after=after, custom=False)
+    (warning,) = [words for level, words in editor.shown if level == "warning"]
+    assert "cannot be taken back" in warning
 
 
 def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
