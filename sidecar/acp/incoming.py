@@ -433,7 +433,7 @@ class Incoming:
 
         async def ask() -> str | None:
             question = await aside(
-                ESCAPING * permission.size_of(known),
+                ESCAPING * session.calls.size(known),
                 lambda: permission.question(number, self.agent, session.id, known, options, ours=ours),
             )
             return await self._service.ask(question)

@@ -113,6 +113,11 @@ class ToolCalls:
             self._forget()
         return dict(known)
 
+    def size(self, call: Json) -> int:
+        """The approximate size in bytes of a call that `merged` returned."""
+        sizes = self._sizes.get(str(call.get("toolCallId")))
+        return size_of(call) if sizes is None else sum(sizes.values())
+
     def _forget(self) -> None:
         """Forget the oldest calls: an agent may report any number of calls, each with a whole file in it."""
         while len(self._calls) > _REMEMBERED or self._size > _REMEMBERED_SIZE:
@@ -128,14 +133,16 @@ def size_of(value: object) -> int:
     while level and size <= 2 * _REMEMBERED_SIZE:
         inner: list[object] = []
         for one in level:
-            if isinstance(one, str):
+            kind = type(one)
+            if kind is str:
                 size += getsizeof(one)
-            elif isinstance(one, dict):
-                inner += one.keys()
-                inner += one.values()
-            elif isinstance(one, list):
-                inner += one
-            size += 32
+            elif kind is dict:
+                items = cast("dict[str, object]", one)
+                size += sum(map(getsizeof, items)) + 32 * len(items)
+                inner += items.values()
+            elif kind is list:
+                inner += cast("list[object]", one)
+        size += 32 * len(level)
         level = inner
     return size
 

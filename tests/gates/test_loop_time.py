@@ -71,6 +71,9 @@ def requests() -> Mapping[str, dict[str, Any]]:
         "a question about many words": ask(rawInput={"command": ["é"] * 9_000}),
         "a question with a long title": ask(title="\u202e" * (170 * KB)),
         "a question about many files": ask(locations=[{"path": f"/x{n}"} for n in range(6_000)]),
+        "a question about many names of a file": ask(
+            locations=[{"path": f"{'./' * n}large.txt"} for n in range(900)]
+        ),
         "a command of hidden characters": run("\u202e" * (80 * KB)),
         "a command of line ends": run("\n" * (250 * KB)),
         "a command of many words": run(*["é"] * 9_000),
@@ -150,6 +153,7 @@ async def table(
         folder, {"fake": {"prompted": True}}, planted=planted, client=("elicitation",)
     ) as product:
         product.open(folder / "open.txt")
+        product.type(folder / "open.txt", "unsaved\n", at=0)
         session = await product.session("fake")
         await cost(product, session, None, base, 0)
         nothing = await cost(product, session, None, base, 1)

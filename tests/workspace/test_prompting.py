@@ -226,8 +226,9 @@ def test_a_write_based_on_what_went_along_keeps_later_typing(tmp_path: Path) -> 
         ({"afterWrite": "always"}, False, False),
     ],
 )
+@pytest.mark.parametrize("name", ["a.txt", "./link.txt"])
 def test_a_question_about_a_file_with_unsaved_text(
-    tmp_path: Path, settings: dict[str, object], custom: bool, saved: bool
+    tmp_path: Path, name: str, settings: dict[str, object], custom: bool, saved: bool
 ) -> None:
     async def main() -> None:
         editor = FakeEditor(WELL_BEHAVED, tmp_path, custom=custom, answer=lambda _: "yes")
@@ -235,7 +236,8 @@ def test_a_question_about_a_file_with_unsaved_text(
             editor.attach(bench.workspace.apply)
             await dirty(bench, editor)
             option = Option("yes", "allow_once", "Yes")
-            for paths in (["b.txt"], ["a.txt", "b.txt"]):
+            (tmp_path / "link.txt").symlink_to("a.txt")
+            for paths in (["b.txt", "no/such", "a\0.txt"], [name, "b.txt"]):
                 question = Question(
                     "q", bench.session, "write", "It wants to.", (option,), "", {"paths": paths}, behind=True
                 )

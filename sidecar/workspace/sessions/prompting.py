@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+import anyio.to_thread
+
 from sidecar.core.escape import escape, shorten
 from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
@@ -40,6 +42,7 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Storage
 
 MAX_TEXT = 256 * 1024
 """The limit for one embedded text, in bytes: a larger one would fill the agent's context with one file."""
@@ -175,7 +178,7 @@ class Prompting:
         named = [p for p in paths if isinstance(p, str)]  # pyright: ignore[reportUnknownVariableType]  # from the wire
         settings = self._state.settings
         older: list[str] = []
-        for tracked in self._open_documents(session, named):
+        for tracked in await self._unsaved_of(session, named):
             await self._reconciler.look(tracked)
             if not tracked.is_user_dirty():
                 continue
@@ -200,6 +203,17 @@ class Prompting:
             if self._is_to_be_seen(session, tracked):
                 found.append(tracked)
         return found
+
+    async def _unsaved_of(self, session: Session, paths: Sequence[str]) -> list[Tracked]:
+        """Return the documents with unsaved text of the user's that these paths name, which may be relative or lead there through a link. A question
+        may name a thousand files: they are looked up in a thread, and only if there is such a document."""
+        dirty = [to_path(t.document.uri) for t in self._state.documents if t.is_user_dirty()]
+        unsaved = [path for path in dirty if path is not None]
+        if not unsaved:
+            return []
+        storage, folder = self._state.storage, session.cwd
+        same = await anyio.to_thread.run_sync(lambda: _same_files(storage, folder, paths, unsaved))
+        return self._open_documents(session, same)
 
     def _may_be_told(self, roots: Roots, path: str) -> bool:
         """Whether the file is in the session's folders and readable without a question."""
@@ -270,6 +284,13 @@ class Prompting:
                 if place.tracked is not None:
                     found[place.tracked.document.uri] = place.tracked
         return list(found.values())
+
+
+def _same_files(storage: Storage, folder: str, named: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Return those of `paths` that are among the files `named`, which are relative to `folder`. Blocks for the disk; any thread."""
+    there = {os.path.realpath(os.path.join(folder, one)) for one in named if "\0" not in one}
+    identities = {storage.identity(one) for one in there} - {None}
+    return [one for one in paths if os.path.realpath(one) in there or storage.identity(one) in identities]
 
 
 def _shown(tracked: Tracked) -> str:
