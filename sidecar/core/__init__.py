@@ -52,6 +52,8 @@ Review:
     ledger.py         Ledger: the unreviewed changes of a document
     hunk.py           Hunk: one of them, and how edits change it
     left.py           Left: hunks that an edit took out of review
+    remembered.py     Remembered: earlier texts, which an undo may lead to, with their hunks
+    fates.py          Fates: what became of hunks that left review
     respelled.py      hunks of a text with other line ends
     split.py, versions.py  several authors on one stretch of text
     committed.py      hunks that the user has committed

@@ -5,7 +5,7 @@ Offsets are code points in the raw text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Protocol
@@ -70,8 +70,26 @@ class Hunk:
         beneath = len(self.unknown_beneath)
         return self.versions[beneath - 1].said if beneath else self.was
 
+    def is_same(self, other: Hunk) -> bool:
+        """Whether two hunks are equal apart from their place."""
+        return self is other or (self.id, self.was, self.versions) == (other.id, other.was, other.versions)
+
     def moved(self, by: int) -> Hunk:
         return Hunk(self.id, self.start + by, self.end + by, self.was, self.versions) if by else self
+
+
+def writes_of(hunks: Iterable[Hunk]) -> set[str]:
+    """The journal's ids of the writes that the hunks come from."""
+    return {version.author.write for hunk in hunks for version in hunk.versions}
+
+
+def effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
+    """The hunks without those whose text equals the earlier text, and without the aftermath of turns that have nothing else left."""
+    found = tuple(h for h in hunks if not h.changes_nothing)
+    if not any(h.is_aftermath for h in found):
+        return found
+    turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
+    return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
 
 
 def parted(hunk: Hunk, new_id: NewId) -> list[Hunk]:

@@ -8,9 +8,9 @@ So the text before all unreviewed work needs no copy: it is the current text wit
     agent_edit     Creates a hunk, or adds a version to a hunk of another turn.
     keep, reject   Apply to a hunk, a turn or a session. If another agent worked on top, a three-way merge decides.
 
-Undo and redo belong to the editor and arrive as user edits. If one leads to the text from right before or right after an agent's edit, the hunks of
-that text are restored. Hunks that a user's edit took out of review come back as soon as their place has its old text again (left.py). So undoing an
-agent's edit takes it out of review, and redoing it puts it back.
+Undo and redo belong to the editor and arrive as user edits. If one leads to the text from right before or right after an agent's edit, in whatever
+line ends, the hunks of that text are restored (remembered.py). Hunks that a user's edit took out of review come back as soon as their place has its old
+text again (left.py). So undoing an agent's edit takes it out of review, and redoing it puts it back.
 
 Offsets are code points in the current raw text of the mirror. The ledger knows nothing of documents, files or editors.
 """
@@ -21,32 +21,29 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from sidecar.core.any_text import AnyText, part
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.hunk import Hunk, is_put_back, isolate, parted, touches, without_edited_lines
+from sidecar.core.fates import Became, Fates
+from sidecar.core.hunk import (
+    Hunk,
+    effective,
+    is_put_back,
+    isolate,
+    parted,
+    touches,
+    without_edited_lines,
+)
 from sidecar.core.left import Left
-from sidecar.core.moving import Moving
 from sidecar.core.places import Places
+from sidecar.core.remembered import Hunks, Remembered, Seen
 from sidecar.core.respelled import respelled, spelled_as
 from sidecar.core.rope import Rope
 from sidecar.core.sharing import one_behind_the_other
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
-
-MAX_REMEMBERED = 64
-"""The number of texts whose hunks are kept for undo and redo. Editors keep about as many undo steps."""
-MAX_KEPT = 1000
-"""The number of kept changes that are noted besides those of the newest decision. They matter to whoever noted the hunks before the user kept them."""
-MAX_ABSORBED = 10_000
-"""The number of hunks that went into others of which it is noted into which: as many as a write can have."""
-
-
-Became = Literal["open", "kept", "taken back"]
-"""`open`: still under review. `kept`: kept by the user. `taken back`: no longer in the text, whoever removed it."""
 
 
 def _anybody(author: Author) -> bool:
@@ -70,48 +67,6 @@ class Mark:
     steps: int
     hunks: tuple[Hunk, ...]
     left: Left
-
-
-class Hunks(Moving[Hunk]):
-    """The hunks of one text."""
-
-    def __init__(self, hunks: Iterable[Hunk] = (), *, are_effective: bool = False) -> None:
-        """`are_effective`: the hunks are known to be in the form that `_effective` returns."""
-        super().__init__(hunks)
-        self.are_effective = are_effective
-        self.have_aftermath = any(hunk.is_aftermath for hunk in self.all())
-
-    def put(self, numbers: range, instead: Sequence[Hunk], growth: int) -> None:
-        super().put(numbers, instead, growth)
-        if any(hunk.is_aftermath for hunk in instead):
-            self.have_aftermath, self.are_effective = True, False
-
-    def has_all_of(self, other: Hunks) -> bool:
-        """Whether every write with work in `other` also has work here."""
-        theirs, ours = map(_writes, other.apart(self, _is_same))
-        return theirs <= ours or theirs <= _writes(self.all())
-
-
-def _writes(hunks: Iterable[Hunk]) -> set[str]:
-    return {version.author.write for hunk in hunks for version in hunk.versions}
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A text that the document had. When the document has this text again, these hunks are restored."""
-
-    text: Text
-    hunks: Hunks
-    left: Left
-    number: int
-    """Increases with time: texts seen earlier have lower numbers."""
-
-    def has_parts_of(self, hunks: Sequence[Hunk]) -> bool:
-        """Whether any of `hunks` was part of a larger hunk here, which may have another number."""
-        ours = [hunk for hunk, _ in self.hunks.places()]
-        wholes = {hunk.id: hunk for hunk in ours}
-        parts = [hunk for hunk in hunks if hunk.id not in wholes or _is_part(hunk, wholes[hunk.id])]
-        return not _writes(parts).isdisjoint(_writes(ours))
 
 
 class ReviewThen(NamedTuple):
@@ -138,14 +93,9 @@ class Ledger:
     def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
         self.hunks = tuple(hunks)
         self._ids = _Ids(max((h.id for h in self.hunks), default=0))
-        self._remembered: list[Seen] = []
+        self._remembered = Remembered()
+        self._fates = Fates()
         self._left = Left()
-        self.texts_seen = 0
-        """The number of the newest text that was remembered for undo and redo."""
-        self._kept: dict[tuple[int, str], None] = {}
-        """The hunk's number and the write, oldest first."""
-        self._absorbed: dict[int, int] = {}
-        """Maps the number of a hunk to the number of the hunk that now holds its changes, after a later edit by an agent joined the two."""
         self._steps = 0
         """The number of agent edits and reviews so far."""
         self.when_seen_again: Callable[[Text], None] | None = None
@@ -155,6 +105,11 @@ class Ledger:
     def is_idle(self) -> bool:
         """True if the ledger tracks nothing, so that edits need not be reported."""
         return not self._moving and not self._remembered and not self._left
+
+    @property
+    def texts_seen(self) -> int:
+        """The number of the newest text that was remembered for undo and redo."""
+        return self._remembered.newest
 
     @property
     def newest_id(self) -> int:
@@ -236,7 +191,7 @@ class Ledger:
         Returns whether hunks appeared, disappeared or changed in any way other than moving."""
         was = self._moving
         numbers = self._looked_at(edit, after)
-        may_be_seen = length in [len(seen.text) for seen in self._remembered]
+        may_be_seen = self._remembered.may_be(length)
         # The edit removes text around deletions by an agent: only the text before the edit shows where they
         # were.
         squeezed = was.deletions_in(edit)
@@ -246,7 +201,7 @@ class Ledger:
             was.move(edit)
             return False
         self._moving = self._after(edit, numbers, after)
-        gone, come = was.apart(self._moving, _is_same)
+        gone, come = was.apart(self._moving, Hunk.is_same)
         if squeezed or _any_taken(gone, come):
             taken = _stretch((*was.some(numbers), *squeezed), {hunk.id for hunk in (*gone, *squeezed)})
             self._left = self._left.took(edit, taken, newest, before)
@@ -255,7 +210,7 @@ class Ledger:
             self._recall(after())
         if may_come_back:
             self._come_back(edit, after())
-        gone, come = was.apart(self._moving, _is_same)
+        gone, come = was.apart(self._moving, Hunk.is_same)
         return [(h.id, h.said) for h in gone] != [(h.id, h.said) for h in come]
 
     def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:
@@ -276,10 +231,10 @@ class Ledger:
     def _after(self, edit: Edit, numbers: range, after: Callable[[], Text]) -> Hunks:
         """The hunks after an edit that no agent made. Only the hunks at the positions `numbers` are looked at; the others move."""
         hunks = self._moving.copy()
-        effective = _effective(self._edited(hunks.some(numbers), edit))
-        left = [hunk for hunk in effective if not is_put_back(hunk, edit, after)]
+        there = effective(self._edited(hunks.some(numbers), edit))
+        left = [hunk for hunk in there if not is_put_back(hunk, edit, after)]
         if len(numbers) == len(hunks):
-            return Hunks(left, are_effective=len(left) == len(effective))
+            return Hunks(left, are_effective=len(left) == len(there))
         hunks.put(numbers, left, edit.growth)
         return hunks
 
@@ -298,7 +253,7 @@ class Ledger:
         self._remember(before)
         hunks = list(self.hunks)
         if isinstance(changes, Places) and not hunks and not self._left:
-            first = _effective(self._first(before, changes, after, author))
+            first = effective(self._first(before, changes, after, author))
             self._moving = Hunks(first, are_effective=True)
             self._remember(after)
             return
@@ -307,7 +262,7 @@ class Ledger:
             here = edit.moved(shift)
             hunks = self._with_agent_edit(hunks, here, partial(_replaced, before, edit, shift), author)
             shift += edit.growth
-        self._moving = Hunks(_effective(hunks), are_effective=True)
+        self._moving = Hunks(effective(hunks), are_effective=True)
         if self._left:
             told = changes.changes() if isinstance(changes, Places) else changes
             self._left = self._left.after_all(told, before)
@@ -345,20 +300,18 @@ class Ledger:
         wanted = set(ids)
         kept: list[Hunk] = []
         hunks: list[Hunk] = []
-        older = len(self._kept)
         for hunk in self.hunks:
             if hunk.id not in wanted or not any(whose(v.author) for v in hunk.versions):
                 hunks.append(hunk)
                 continue
             kept.append(hunk)
-            self._kept |= {(hunk.id, v.author.write): None for v in hunk.versions if whose(v.author)}
             rest = _keep_versions(hunk, whose)
             if rest is not None:
                 hunks += parted(rest, self._id)
-        _only_newest(self._kept, MAX_KEPT + len(self._kept) - older)
-        self._moving = Hunks(_effective(hunks), are_effective=True)
+        self._fates.keep(kept, whose)
+        self._moving = Hunks(effective(hunks), are_effective=True)
         self._left = self._left.without(kept)
-        self._remembered = [seen for seen in self._remembered if not seen.has_parts_of(kept)]
+        self._remembered.forget_parts(kept)
         return kept
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
@@ -382,7 +335,7 @@ class Ledger:
                 rest = replace(rest, start=hunk.start + shift, end=hunk.start + shift + len(text))
                 left += [rest] if text == hunk.said else parted(rest, self._id)
             shift += len(text) - (hunk.end - hunk.start)
-        return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
+        return Rejection(ChangeSet.of(length, tuple(edits)), effective(left), tuple(impossible))
 
     def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
         """Record a rejection whose changes led from `before`, the current text, to `after`. Hunks that the user kept while the editor made the
@@ -390,20 +343,19 @@ class Ledger:
         self._steps += 1
         self._remember(before)
         left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
-        self._moving = Hunks(_effective(left), are_effective=True)
+        self._moving = Hunks(effective(left), are_effective=True)
         self._left = self._left.after_all(rejection.changes, before)
         self._remember(after)
 
     def _unkept(self, hunk: Hunk) -> Hunk | None:
-        def kept(author: Author) -> bool:
-            return (hunk.id, author.write) in self._kept
-
-        return _keep_versions(hunk, kept) if any(kept(v.author) for v in hunk.versions) else hunk
+        if not self._fates.is_any_kept([hunk]):
+            return hunk
+        return _keep_versions(hunk, partial(self._fates.is_kept, hunk))
 
     @property
     def remembers(self) -> int:
         """How many hunks it remembers that are under review no longer, because they were kept or went into others."""
-        return len(self._kept) + len(self._absorbed)
+        return len(self._fates)
 
     def ids(self, whose: AuthorFilter = _anybody) -> list[int]:
         """The numbers of the hunks that have a version by such an author."""
@@ -411,15 +363,7 @@ class Ledger:
 
     def became(self, ids: Iterable[int]) -> dict[int, Became]:
         """What became of hunks that were under review, by their numbers."""
-        open_ones = {hunk.id for hunk in self.hunks}
-        kept = {number for number, _ in self._kept}
-        fates: dict[int, Became] = {}
-        for number in ids:
-            now = number
-            while now not in open_ones and now not in kept and now in self._absorbed:
-                now = self._absorbed[now]
-            fates[number] = "open" if now in open_ones else "kept" if now in kept else "taken back"
-        return fates
+        return self._fates.of(ids, {hunk.id for hunk in self.hunks})
 
     # Undo and redo
 
@@ -431,15 +375,12 @@ class Ledger:
 
     def has_seen(self, text: Text) -> bool:
         """Whether going back to this text restores its hunks."""
-        return any(seen.text == text for seen in self._remembered)
+        return self._remembered.find(text) is not None
 
     def _remember(self, text: Text, hunks: Hunks | None = None, left: Left | None = None) -> None:
         """Remember the hunks of a text, by default the current ones."""
-        self.texts_seen += 1
-        others = [one for one in self._remembered if one.text != text]
         hunks = self._moving.copy() if hunks is None else hunks
-        seen = Seen(text, hunks, self._left if left is None else left, self.texts_seen)
-        self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
+        self._remembered.add(text, hunks, self._left if left is None else left)
 
     def now(self, text: str) -> ReviewThen:
         """What is under review in `text` (raw), the document's current text."""
@@ -449,13 +390,13 @@ class Ledger:
         """Restore the hunks of that time, without those kept since. The hunks remembered for later texts are forgotten, because they may be wrong."""
         self.goes_to(then.hunks)
         self._left = then.left
-        self._remembered = [one for one in self._remembered if one.number <= then.texts_seen]
+        self._remembered.only_up_to(then.texts_seen)
 
     def copy(self) -> Ledger:
         """A copy on which to try a user's edits; see `becomes`."""
         tried = copy(self)
         tried.when_seen_again = None
-        tried._moving, tried._remembered = self._moving.copy(), [*self._remembered]
+        tried._moving, tried._remembered = self._moving.copy(), self._remembered.copy()
         tried._left = self._left
         return tried
 
@@ -463,22 +404,20 @@ class Ledger:
         """A ledger with these hunks for a text other than the document's. Both ledgers take new numbers from one counter, so no number is used
         twice."""
         other = copy(self)
-        other.hunks, other._remembered, other._absorbed = tuple(hunks), [], dict(self._absorbed)
+        other.hunks, other._remembered, other._fates = tuple(hunks), Remembered(), self._fates.elsewhere()
         other._left, other.when_seen_again = Left(), None
         return other
 
     def becomes(self, tried: Ledger) -> None:
         """Take over the result of the user's edits in `tried`, a copy of this ledger, in place of what they led to here."""
-        self._moving, self._remembered, self.texts_seen = tried._moving, tried._remembered, tried.texts_seen
-        self._left = tried._left
+        self._moving, self._remembered, self._left = tried._moving, tried._remembered, tried._left
 
     def _recall(self, text: Text) -> None:
-        for seen in reversed(self._remembered):
-            if seen.text == text:
-                self._has_again(seen.hunks)
-                if self.when_seen_again is not None:
-                    self.when_seen_again(text)
-                return
+        seen = self._remembered.find(text)
+        if seen is not None:
+            self._has_again(seen.hunks)
+            if self.when_seen_again is not None:
+                self.when_seen_again(text)
 
     def _come_back(self, edit: Edit, text: Text) -> None:
         hunks = self._moving.copy()
@@ -488,7 +427,7 @@ class Ledger:
 
     def left(self) -> Iterator[Seen]:
         """The remembered texts, newest first, in which everything that is under review now was under review, and something more."""
-        for seen in reversed(self._remembered):
+        for seen in self._remembered.newest_first():
             if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
@@ -499,8 +438,8 @@ class Ledger:
 
     def _has_again(self, hunks: Hunks) -> None:
         self._moving = hunks.copy()
-        if self._kept and any(self._is_kept(hunk) for hunk, _ in hunks.places()):
-            self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
+        if self._fates.is_any_kept(hunk for hunk, _ in hunks.places()):
+            self.hunks = tuple(hunk for hunk in self.hunks if not self._fates.is_any_kept([hunk]))
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
         """Set the hunks of the text that the document has now. Hunks that the user kept meanwhile stay kept."""
@@ -515,13 +454,9 @@ class Ledger:
         if spelled == was:
             return text
         after = like if spelled == now else Text.of(spelled)
-        self.hunks = _effective(respelled(self.hunks, was, after))
+        self.hunks = effective(respelled(self.hunks, was, after))
         self._left = Left()
         return after
-
-    def _is_kept(self, hunk: Hunk) -> bool:
-        """Whether the user kept the work of any of its authors."""
-        return any((hunk.id, version.author.write) in self._kept for version in hunk.versions)
 
     # Helpers
 
@@ -558,18 +493,12 @@ class Ledger:
                 (before if hunk.end <= edit.start else after).append(hunk)
         if touched:
             made = _new_version(touched, edit, old, author)
-            self._absorbed.update((hunk.id, made.id) for hunk in touched[1:])
-            _only_newest(self._absorbed, MAX_ABSORBED)
+            self._fates.join(touched[1:], made)
         else:
             version = Version(author, edit.new)
             was = old(edit.start, edit.end)
             made = Hunk(self._id(), edit.start, edit.start + len(edit.new), was, (version,))
         return [*before, made, *(h.moved(edit.growth) for h in after)]
-
-
-def _only_newest(noted: dict[Any, Any], most: int) -> None:
-    for key in list(islice(noted, max(0, len(noted) - most))):
-        del noted[key]
 
 
 class _Put(NamedTuple):
@@ -608,20 +537,6 @@ def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
         yield from (_Put(edit.start, edit.end, edit.new) for edit in changes.edits)
 
 
-def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
-    """The hunks without those whose text equals the earlier text, and without the aftermath of turns that have nothing else left."""
-    found = tuple(h for h in hunks if not h.changes_nothing)
-    if not any(h.is_aftermath for h in found):
-        return found
-    turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
-    return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
-
-
-def _is_same(hunk: Hunk, other: Hunk) -> bool:
-    """Whether two hunks are equal apart from their place."""
-    return hunk is other or (hunk.id, hunk.was, hunk.versions) == (other.id, other.was, other.versions)
-
-
 def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
     """The hunks from the first to the last one whose number is in `ids`, in order of place."""
     in_order = sorted({hunk.id: hunk for hunk in hunks}.values(), key=lambda hunk: (hunk.start, hunk.end))
@@ -629,14 +544,10 @@ def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
     return in_order[numbers[0] : numbers[-1] + 1]
 
 
-def _is_part(hunk: Hunk, whole: Hunk) -> bool:
-    return hunk.text != whole.text and hunk.text in whole.text and _writes([hunk]) <= _writes([whole])
-
-
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
     """Whether a hunk of `was` is gone, or changed in more than its place."""
     left = {hunk.id: hunk for hunk in now}
-    return any((there := left.get(hunk.id)) is None or not _is_same(hunk, there) for hunk in was)
+    return any((there := left.get(hunk.id)) is None or not hunk.is_same(there) for hunk in was)
 
 
 def _new_version(touched: Sequence[Hunk], edit: _Put, old: _Old, author: Author) -> Hunk:

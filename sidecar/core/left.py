@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
-from sidecar.core.hunk import Hunk
+from sidecar.core.hunk import Hunk, writes_of
 from sidecar.core.moving import Moving
 from sidecar.core.rope import Rope
 from sidecar.core.text import Text
@@ -114,11 +114,11 @@ class Place:
         if self.end - self.start != self.size or self.end > len(text) or not self._says(text):
             return None
         first, last = self.start + self.first, self.start + self.last
-        ids, writes = {hunk.id for hunk in self.hunks}, _writes(self.hunks)
+        ids, writes = {hunk.id for hunk in self.hunks}, writes_of(self.hunks)
 
         def is_rest(hunk: Hunk) -> bool:
             """Whether an edit made this hunk out of one of the place's hunks. It may lie at the edge of the place or reach beyond it."""
-            return hunk.id in ids or (hunk.id > self.newest and _writes([hunk]) <= writes)
+            return hunk.id in ids or (hunk.id > self.newest and writes_of([hunk]) <= writes)
 
         around = now.some(now.touched(self.start, self.end))
         if any(h.start == h.end and h.id > self.newest and not is_rest(h) for h in around):
@@ -131,7 +131,7 @@ class Place:
         here = rest[: len(rest) - behind]
         if any((h.start < first or h.end > last) and not is_rest(h) for h in here):
             return None
-        if not _writes(here) <= writes:
+        if not writes_of(here) <= writes:
             return None
         start = numbers.start + before
         give_way = range(start, start + len(here))
@@ -147,10 +147,6 @@ class Place:
         return bool(known) and all(
             text.part(self.start + hunk.start, self.start + hunk.end) == hunk.said for hunk in known
         )
-
-
-def _writes(hunks: Iterable[Hunk]) -> set[str]:
-    return {version.author.write for hunk in hunks for version in hunk.versions}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.fates import MAX_KEPT
 from sidecar.core.kept_hunks import from_json, to_json
-from sidecar.core.ledger import MAX_KEPT, Author, Hunk, Ledger
+from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.text import Text
 from sidecar.core.versions import Version
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sidecar.core.change import ChangeSet
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.lineends import dominant, expand
 from sidecar.core.normal import normal
 from sidecar.core.respelled import spelled_as
 from sidecar.core.text import BOM, Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.state.ledgers import Reviewed
 
 PIECES = st.sampled_from(["\n", "\r\n", "\r", "a", "b", "\U0001f600", BOM])
 RAW = st.lists(PIECES, max_size=12).map("".join)
@@ -53,3 +59,59 @@ def test_a_text_in_the_line_ends_of_another(text: str, like: str) -> None:
     elif like == like.replace("\r\n", "\n") and "\r" not in like and BOM not in like:
         assert dominant(spelled) == "\n"
         assert "\r" not in spelled
+
+
+TERMINATORS = ("\n", "\r\n")
+
+
+def under_review(ledger: Ledger) -> tuple[str, str, set[str]]:
+    """What rejecting everything restores, what it removes, and the writes; however that is divided among hunks."""
+    old = "".join(normal(hunk.old) for hunk in ledger.hunks)
+    said = "".join(normal(hunk.text) for hunk in ledger.hunks)
+    return old, said, writes_of(ledger.hunks)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_an_undo_leads_to_in_other_line_ends_has_its_hunks_again(seed: int) -> None:
+    """The line ends are no part of the editor's history: undo and redo lead to earlier lines in the line ends of now."""
+    pick = random.Random(seed)
+    text = "".join(f"line {number}\n" for number in range(pick.randint(1, 6)))
+    reviewed = Reviewed(DocumentUri("file:///a.txt"), Text.of(text))
+    reviewed.opened(Text.of(text))
+    ledger, terminator = reviewed.ledger, "\n"
+    history = [(text, under_review(ledger))]
+    for number in range(pick.randint(1, 4)):
+        lines = text.splitlines(keepends=True)
+        at = pick.randrange(len(lines))
+        lines[at : at + pick.randint(0, 2)] = [f"of {number}\n"] * pick.randint(1, 2)
+        before, text = text, "".join(lines)
+        was, now = expand(before, terminator), expand(text, terminator)
+        ledger.agent_edit(Text.of(was), diff(was, now), Text.of(now), Author("s", number, str(number)))
+        history.append((text, under_review(ledger)))
+    at = len(history) - 1
+    for _ in range(12):
+        was = expand(history[at][0], terminator)
+        act = pick.choice(["line ends", "undo or redo", "both", "opened again"])
+        if act != "line ends":
+            at = pick.randrange(len(history))
+        if act != "undo or redo":
+            terminator = pick.choice(TERMINATORS)
+        now = expand(history[at][0], terminator)
+        if act == "opened again":
+            reviewed.closed(Text.of(was))
+            reviewed.opened(Text.of(now))
+        else:
+            whole = Edit(0, len(was), now)
+            edits = diff(was, now).edits if act == "undo or redo" and pick.random() < 0.5 else (whole,)
+            _told(reviewed, was, edits)
+        assert under_review(ledger) == history[at][1], (act, was, now)
+        for hunk in ledger.hunks:
+            assert now[hunk.start : hunk.end] == hunk.text
+
+
+def _told(reviewed: Reviewed, was: str, edits: tuple[Edit, ...]) -> None:
+    """The editor tells these edits of `was`, the last one first."""
+    for edit in reversed(edits):
+        before, after = Text.of(was), Text.of(was[: edit.start] + edit.new + was[edit.end :])
+        reviewed.user_edit(edit, len(after), lambda after=after: after, lambda before=before: before)
+        was = str(after)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from sidecar.core.ledger import Became
+from sidecar.core.fates import Became
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.edits.write_task import Undecided, WriteDone
