@@ -321,3 +321,14 @@ def test_what_another_agent_removed_there_since_does_not_come_back_a_second_time
     document.edit(Edit(at, at, removed.replace("two", "TWO")))
     assert document.ledger.base(document.text).count("two\n") == 1
     assert document.listed() == [(removed, "")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_end_that_is_told_together_with_typing_behind_it_stays_under_review(end: str) -> None:
+    was = Text.of(f"one{end}AGENT{end}two{end}")
+    hunk = Hunk(1, 3 + len(end), 8 + 2 * len(end), "", (Version(FIRST, f"AGENT{end}"),))
+    reviewed = Reviewed(DocumentUri("file:///a"), was, Ledger([hunk]))
+    edit = Edit(hunk.end - len(end), hunk.end, f"{end}typed ")
+    now = Text.of(f"one{end}AGENT{end}typed two{end}")
+    reviewed.user_edit(edit, len(now), lambda: now, lambda: was)
+    assert reviewed.ledger.hunks == (hunk,)

@@ -105,7 +105,8 @@ class Reviewed:
         text before the edit (None: it is forgotten), `after` the text after it, which has `length` code points."""
         if self.ledger.is_idle:
             return False
-        was = before() if edit.start != edit.end and "\n" in edit.new else None
+        may_span_more = edit.start != edit.end and ("\n" in edit.new or "\r" in edit.new)
+        was = before() if may_span_more else None
         if was is None:
             return self.ledger.user_edit(edit, length, after, before)
         hunks = self.ledger.hunks
