@@ -332,3 +332,19 @@ def test_a_line_end_that_is_told_together_with_typing_behind_it_stays_under_revi
     now = Text.of(f"one{end}AGENT{end}typed two{end}")
     reviewed.user_edit(edit, len(now), lambda: now, lambda: was)
     assert reviewed.ledger.hunks == (hunk,)
+
+
+@pytest.mark.parametrize(("end", "other"), [("\n", "\r\n"), ("\r\n", "\n")])
+def test_a_reload_in_other_line_ends_that_is_told_as_a_part_of_the_text_is_no_work_of_the_users(
+    end: str, other: str
+) -> None:
+    """What is equal at the start and the end of both texts is left out. The file has a new line, too."""
+    document = Document(BEFORE.replace("\n", end))
+    document.agent(AFTER.replace("\n", end))
+    was, now = Text.of(document.text), Text.of(AFTER.replace("five", "zero\nfive").replace("\n", other))
+    edit = Edit(len("one"), len(was) - 1, now.slice(len("one"), len(now) - 1))
+    reviewed = Reviewed(DocumentUri("file:///a"), was, document.ledger)
+    reviewed.user_edit(edit, len(now), lambda: now, lambda: was)
+    assert [(hunk.old, hunk.text) for hunk in reviewed.ledger.hunks] == [
+        (f"two{other}three", f"TWO{other}THREE")
+    ]

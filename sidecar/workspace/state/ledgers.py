@@ -110,10 +110,11 @@ class Reviewed:
         if was is None:
             return self.ledger.user_edit(edit, length, after, before)
         hunks = self.ledger.hunks
-        if edit.start == 0 and edit.end == len(was):
+        old = was.slice(edit.start, edit.end)
+        if len(old) == len(was) or _has_other_line_ends(edit.new, old):
             self.ledger.user_led(was, after())
         elif self.ledger.meets(edit):
-            within = diff(was.slice(edit.start, edit.end), edit.new).edits
+            within = diff(old, edit.new).edits
             steps = (Edit(edit.start + step.start, edit.start + step.end, step.new) for step in within)
             self.ledger.user_edits(was, ChangeSet(len(was), tuple(steps)))
         else:
@@ -206,6 +207,12 @@ class Reviewed:
             self.ledger.rejected(self.text, rejection, text)
             self.text = text
         return is_before
+
+
+def _has_other_line_ends(new: str, old: str) -> bool:
+    """Whether an edit that replaces `old` by `new` may change the line ends of the whole text: an editor that reloads a text in other line ends may
+    leave out what is equal at its start and end."""
+    return "\n" in new and "\n" in old and ("\r" in new) is not ("\r" in old)
 
 
 def writes(hunks: Sequence[Hunk]) -> list[str]:
