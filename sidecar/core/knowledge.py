@@ -2,7 +2,9 @@
 
 An agent that sends a line has seen the text with that line, provided that the line is nowhere else. A line can also
 match by chance, or because the agent itself writes such lines. So it counts as evidence only if something next to it
-comes from the same text. White space does not count, because agents change indentation. Offsets are code points from 0.
+comes from the same text. White space does not count, because agents change indentation: lines are compared without the
+blanks around them, so that an indented line stands beside the one it was and not beside another that looks like it.
+Offsets are code points from 0, in texts of such lines.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from sidecar.core.diff import diff
 
 _PIECE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
 _WORD = re.compile(r"\w")
+_BLOCK = 1 << 16
+"""Code points whose lines are cut at once: the lines of a whole text take several times its memory."""
 
 
 class Sent:
@@ -23,11 +27,8 @@ class Sent:
 
     def __init__(self, text: AnyText) -> None:
         self._sent = text
+        self._compared: dict[AnyText, str] = {}
         self._changes: dict[str, ChangeSet] = {}
-
-    @property
-    def _text(self) -> str:
-        return str(self._sent)
 
     def shows(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, at the same place, at least half of what `text` has and `other` lacks.
@@ -35,13 +36,17 @@ class Sent:
         This means half of the pieces and half of the characters: one line of many may match by chance, and so may a
         short one.
         """
-        text, other = str(text), str(other)
+        text, other, sent = (
+            self._without_blanks(text),
+            self._without_blanks(other),
+            self._without_blanks(self._sent),
+        )
         pieces = list(_only(text, other))
         if not pieces:
             return False
         changes = self._changes.get(text)
         if changes is None:
-            changes = self._changes[text] = diff(text, self._text)
+            changes = self._changes[text] = diff(text, sent)
         edits = [
             (e.start, e.end)
             for e in changes.edits
@@ -52,8 +57,29 @@ class Sent:
 
     def hints_at(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, anywhere, one whole-word piece that `text` has and `other` lacks."""
-        text, sent = str(text), self._text
-        return any(_words(text, start, end) in sent for start, end in _only(text, str(other)))
+        text, other, sent = (
+            self._without_blanks(text),
+            self._without_blanks(other),
+            self._without_blanks(self._sent),
+        )
+        return any(_words(text, start, end) in sent for start, end in _only(text, other))
+
+    def _without_blanks(self, text: AnyText) -> str:
+        found = self._compared.get(text)
+        if found is None:
+            found = self._compared[text] = _stripped(str(text))
+        return found
+
+
+def _stripped(text: str) -> str:
+    """The text without the blanks around its lines."""
+    found: list[str] = []
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK) + 1 or len(text)
+        found.append("\n".join(map(str.strip, text[start:end].split("\n"))))
+        start = end
+    return "".join(found)
 
 
 def _words(text: str, start: int, end: int) -> str:

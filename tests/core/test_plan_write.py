@@ -100,6 +100,13 @@ CASES = [
         None,
     ),
     (
+        "it indents what was put on the disk and writes a line again at the end, which stood before that",
+        [given(BASE + "more\n"), disk(BASE + "more\n", -2), disk(BASE + "more\ntheirs\n")],
+        BASE + "more\ntheirs\n",
+        INDENTED + "  more\n  theirs\nmore\n",
+        INDENTED + "  more\n  theirs\nmore\n",
+    ),
+    (
         "two texts of the disk, as close as each other",
         [disk(BASE, -2), disk(BASE.replace("two", "2wo"))],
         BASE.replace("two", "2wo"),

@@ -153,10 +153,11 @@ class Scene:
         self.say(who, f"undoes {undone.label if undone else 'nothing'}")
 
     def deletes(self, name: str, old: str) -> None:
-        """The user deletes this text, and with it (parts of) the tokens that an edit of ours was put into the midst of."""
+        """The user deletes this text, and with it (parts of) the tokens that an edit of ours was put into the midst of. Also where a write that has no
+        answer yet means to take such a token out: it may be refused, and what it took is then put back without what the user deleted."""
         torn = {
             token
-            for token in self.account.missing(name, self.truth(name))
+            for token in self.account.missing(name, self.truth(name), answered=True)
             for text in self._put_in
             for k in range(1, len(token))
             if token[:k] + text[0] in old or text[-1] + token[k:] in old

@@ -64,6 +64,18 @@ def test_what_the_user_throws_away_is_not_lost() -> None:
     assert not report.problems, report
 
 
+def test_nor_what_of_it_the_user_deletes() -> None:
+    """An edit of ours had come into the midst of a word, its agent had no answer yet, and the user deleted the line with the rest of the word."""
+    report = play(1930005367)
+    assert not report.problems, report
+
+
+def test_what_an_agent_indents_is_not_there_twice() -> None:
+    """It had read the file on the disk, and only indented the line that its command had put there."""
+    report = play(1930001570)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""
