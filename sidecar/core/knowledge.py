@@ -3,8 +3,8 @@
 An agent that sends a line has seen the text with that line, provided that the line is nowhere else. A line can also
 match by chance, or because the agent itself writes such lines. So it counts as evidence only if something next to it
 comes from the same text. White space does not count, because agents change indentation: lines are compared without the
-blanks around them, so that an indented line stands beside the one it was and not beside another that looks like it.
-Offsets are code points from 0, in texts of such lines.
+blanks around them, so that an indented line stands beside the one it was and not beside another that looks like it. Nor
+does it count whether the last line has an end. Offsets are code points from 0, in texts of such lines.
 """
 
 from __future__ import annotations
@@ -36,11 +36,7 @@ class Sent:
         This means half of the pieces and half of the characters: one line of many may match by chance, and so may a
         short one.
         """
-        text, other, sent = (
-            self._without_blanks(text),
-            self._without_blanks(other),
-            self._without_blanks(self._sent),
-        )
+        text, other, sent = map(self._as_lines, (text, other, self._sent))
         pieces = list(_only(text, other))
         if not pieces:
             return False
@@ -57,28 +53,26 @@ class Sent:
 
     def hints_at(self, text: AnyText, other: AnyText) -> bool:
         """Whether the sent text has, anywhere, one whole-word piece that `text` has and `other` lacks."""
-        text, other, sent = (
-            self._without_blanks(text),
-            self._without_blanks(other),
-            self._without_blanks(self._sent),
-        )
+        text, other, sent = map(self._as_lines, (text, other, self._sent))
         return any(_words(text, start, end) in sent for start, end in _only(text, other))
 
-    def _without_blanks(self, text: AnyText) -> str:
+    def _as_lines(self, text: AnyText) -> str:
         found = self._compared.get(text)
         if found is None:
-            found = self._compared[text] = _stripped(str(text))
+            found = self._compared[text] = _lines(str(text))
         return found
 
 
-def _stripped(text: str) -> str:
-    """The text without the blanks around its lines."""
+def _lines(text: str) -> str:
+    """The lines of the text without the blanks around them, each with an end."""
     found: list[str] = []
     start = 0
     while start < len(text):
         end = text.find("\n", start + _BLOCK) + 1 or len(text)
         found.append("\n".join(map(str.strip, text[start:end].split("\n"))))
         start = end
+    if found and not found[-1].endswith("\n"):
+        found.append("\n")
     return "".join(found)
 
 

@@ -206,6 +206,7 @@ MARKED = BASE.replace("four", "FOUR")
         ([BASE, TYPED], TYPED.replace("typed", "typed ").replace("four", "FOUR"), TYPED),
         ([BASE, BASE.replace("four", "4")], MARKED, BASE),
         ([TYPED, BASE], MARKED, BASE),
+        (["one green\n", "two blue\n"], "new blue\ntwo blue", "two blue\n"),
     ],
     ids=[
         "made of the older one",
@@ -213,6 +214,7 @@ MARKED = BASE.replace("four", "FOUR")
         "blanks do not count",
         "a conflict with the newer one",
         "made of what is there, which the older one had more than",
+        "made of the newer one, whose last line lost its end",
     ],
 )
 def test_what_was_read_on_the_disk(texts: list[str], sent: str, base: str) -> None:

@@ -76,6 +76,12 @@ def test_what_an_agent_indents_is_not_there_twice() -> None:
     assert not report.problems, report
 
 
+def test_what_the_user_takes_back_stays_though_a_tool_leaves_the_last_line_without_an_end() -> None:
+    """The tool had read the file with the line that the save had ended, and seemed to have read what the file said before that line."""
+    report = play(1940004343)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""
