@@ -21,7 +21,7 @@ def permission(question: Question) -> Json:
     words = "\n".join(part for part in (question.text, question.reason) if part)
     content: list[Json] = [{"type": "content", "content": {"type": "text", "text": words}}]
     if question.whole:
-        whole = {"type": "text", "text": f"The whole command: {question.whole}"}
+        whole = {"type": "text", "text": f"In full: {question.whole}"}
         content.append({"type": "content", "content": whole})
     diffs = details.get("diff")
     content += [
@@ -38,7 +38,7 @@ def permission(question: Question) -> Json:
     }
     if isinstance(target := details.get("target"), str):
         tool["locations"] = [{"path": target}]
-    # a command that may not be shown whole must not be allowed for good
+    # what may not be shown whole must not be allowed for good
     options = [one for one in question.options if not (question.whole and one.kind == "allow_always")]
     return {
         "id": question.id,

@@ -30,9 +30,9 @@ OPEN_AT_MOST = 64
 _TEXT_LIMIT = 2000
 """The number of characters in a message box. Of a longer text, the head and the tail are shown."""
 _LONGEST_BOX = 16_000
-"""The number of characters of a command that a box shows in full if there is no better place. A longer command cannot be allowed there."""
-SHOW_WHOLE = "Show the whole command"
-"""The last action of a box that shows part of a command: opens the whole command as a document, and asks again."""
+"""The number of characters of a command or a path that a box shows in full if there is no better place. A longer one cannot be allowed there."""
+SHOW_WHOLE = "Show it in full"
+"""The last action of a box that shows a command or a path in part: opens the whole as a document, and asks again."""
 _NOT_NOW = "Not now"
 """The first entry of a list without a rejection. A typed `1` answers Neovim's list, so the first entry must never allow."""
 _WARNING = 2  # LSP MessageType
@@ -150,7 +150,7 @@ class Questions:
                 "question %s: it is too long to be shown whole, so it counts as dismissed", question.id
             )
             return None
-        return titles.get(await self._chosen(f"{text}\nThe whole command: {question.whole}", list(titles)))
+        return titles.get(await self._chosen(f"{text}\nIn full: {question.whole}", list(titles)))
 
     async def _chosen(self, text: str, titles: list[str]) -> str:
         """Return the title of the chosen action; "" for none."""

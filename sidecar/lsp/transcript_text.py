@@ -99,8 +99,8 @@ def question_line(text: str, number: int) -> int | None:
 
 
 def question_block(number: int, text: str, reason: str, labels: list[str], whole: str = "") -> str:
-    """`whole`: the whole command, if `text` shows only part of it."""
-    text = f"{text}\nThe whole command: {whole}" if whole else text
+    """`whole`: the whole command or path, if `text` shows only part of it."""
+    text = f"{text}\nIn full: {whole}" if whole else text
     quoted = "\n".join(f"> {line}".rstrip() for line in fold(text).split("\n"))
     why = f"\n>\n> {' '.join(reason.split())}" if reason else ""
     return f"{QUESTION} {number}\n\n{quoted}{why}\n\nAnswer by code lens or code action: {' · '.join(labels)}"

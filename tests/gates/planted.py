@@ -191,11 +191,11 @@ def labels_are_believed() -> None:
 def what_is_long_is_cut() -> None:
     """A command is shown by its head and tail, and may be allowed for good."""
     from sidecar.acp import permission
-    from sidecar.workspace.consent import consent
+    from sidecar.workspace.consent import shown
 
-    shorten, plain = consent.shorten, permission.plain
-    consent.SHOWN_WHOLE = permission.SHOWN_WHOLE = 10**9
-    consent.shorten = lambda text, limit: shorten(text, min(limit, 600))
+    shorten, plain = shown.shorten, permission.plain
+    permission.SHOWN_WHOLE = 10**9
+    shown.Shown.part = lambda self, text, limit=600: shorten(text, limit)
     permission.plain = lambda text, limit=200: plain(text, min(limit, 400))
 
 

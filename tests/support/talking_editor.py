@@ -19,7 +19,7 @@ CONSENTS = (
     "Connect, and do not ask again",
     "Offer it, and do not ask again",
     "Run it this once",
-    "Show the whole command",
+    "Show it in full",
 )
 
 

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 import anyio
 
 from sidecar.config import SIDECAR, AgentCommand
-from sidecar.core.escape import command_line, escape, shorten
+from sidecar.core.escape import command_line, escape
 from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
+from sidecar.workspace.consent.shown import SHOWN_BESIDE, SHOWN_WHOLE, Shown, quoted
 from sidecar.workspace.ports.aside import ESCAPING, aside
 from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Option, Question
 from sidecar.workspace.state.places import Named, Place
@@ -32,10 +33,6 @@ _REASONS = {
     "protected": "programs run what this file says",
     "hard link": "the file has another name, perhaps outside the workspace",
 }
-
-SHOWN_WHOLE = 600
-"""Characters of a command that a question shows whole. VS Code cuts a message at 1,000, which also has to hold the
-folder and the reason."""
 
 MOST_DECIDED = 1024
 """How many decisions are cached: agents read the same files repeatedly."""
@@ -146,10 +143,10 @@ class Consent:
             if self._approvals.knows(command):
                 return True
             argv = list(command.words)
-            line = command_line(argv)
-            words, why, options = _to_start(escape(session.agent), command, shorten(line, SHOWN_WHOLE))
+            shown = Shown()
+            words, why, options = _to_start(escape(session.agent), command, shown)
             details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
-            question = self._question(session, "start", words, options, why, details, line)
+            question = self._question(session, "start", words, options, why, details, shown)
             answer = await self.ask(question)
             if answer == "always":
                 self._approvals.remember(command)
@@ -162,15 +159,15 @@ class Consent:
             if self._approvals.knows(server):
                 return True
             argv = list(server.words)
-            what = escape(url) if url else command_line(argv)
+            what, shown = escape(url) if url else command_line(argv), Shown()
             words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
-            words += f"{shorten(what, SHOWN_WHOLE)}."
+            words += f"{shown.part(what)}."
             if server.env:
-                words += f" It sets {shorten(', '.join(map(_quoted, sorted(server.env))), 300)}."
+                words += f" It sets {shown.names(sorted(server.env))}."
             details: dict[str, object] = {"env": sorted(server.env), "cwd": session.cwd}
             details |= {"target": url} if url else {"argv": argv}
             question = self._question(
-                session, "start", words, OFFER_OPTIONS, "never offered from here before", details, what
+                session, "start", words, OFFER_OPTIONS, "never offered from here before", details, shown
             )
             answer = await self.ask(question)
             if answer == "always":
@@ -189,15 +186,16 @@ class Consent:
         if not again and self._approvals.knows(subject):
             return True
         does = "read files" if self._state.settings.writes == "deny" else "read and change files"
-        where = shorten(", ".join(map(_quoted, folders)), SHOWN_WHOLE)
+        shown = Shown()
+        where = shown.names(folders, SHOWN_WHOLE)
         words = f"{escape(session.agent)} wants to {wants or does} in {where}."
         why = "you stopped it" if again else "it was not started from here"
-        options = ADMIT_OPTIONS[:-1] if again or len(where) > SHOWN_WHOLE else ADMIT_OPTIONS
+        options = ADMIT_OPTIONS[:-1] if again or shown.whole else ADMIT_OPTIONS
         words += " “Allow for now” lasts until it ends."
         if len(options) == len(ADMIT_OPTIONS):
             words += " “Always allow” is for this folder."
         details = {"target": folders[0]}
-        answer = await self.ask(self._question(session, "other", words, options, why, details))
+        answer = await self.ask(self._question(session, "other", words, options, why, details, shown))
         if answer == "always":
             self._approvals.remember(subject)
         self._audit.record("guest", session=session.id, agent=session.agent, folders=folders, answer=answer)
@@ -208,26 +206,26 @@ class Consent:
     ) -> bool:
         """Whether a command that an agent names may run in a terminal, so that the user can log in. `env`: the names of
         the variables that it sets."""
-        line = await _shown(argv)
+        line, shown = await _written(argv), Shown()
         words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
-        words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
+        words += f" {shown.part(quoted(folder), SHOWN_BESIDE)}: {shown.part(line)}"
         if env:
-            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
+            words += f" — it sets {shown.names(env)}"
         details = {"argv": list(argv), "cwd": folder, "env": list(env)}
         why = "it is not the command you configured" if not env else "it sets variables"
-        question = self._question(session, "execute", words, RUN_OPTIONS[:-1], why, details, line)
+        question = self._question(session, "execute", words, RUN_OPTIONS[:-1], why, details, shown)
         answer = await self.ask(question)
         self._audit.record("sign in", session=session.id, agent=session.agent, argv=list(argv), answer=answer)
         return answer == "allow"
 
     async def to_enter(self, session: Session, folder: str) -> bool:
         """Whether a conversation that its agent offers may work in a folder (canonical) that the user did not open."""
-        name = _quoted(folder)
-        words = f"{escape(session.agent)} offers a conversation that reads and changes files in {shorten(name, SHOWN_WHOLE)},"
+        shown = Shown()
+        words = f"{escape(session.agent)} offers a conversation that reads and changes files in {shown.part(quoted(folder))},"
         words += " which you have not opened."
         details = {"target": folder}
         why = "the agent named this folder, not you"
-        question = self._question(session, "other", words, ENTER_OPTIONS, why, details, name)
+        question = self._question(session, "other", words, ENTER_OPTIONS, why, details, shown)
         answer = await self.ask(question)
         self._audit.record("folder", session=session.id, agent=session.agent, path=folder, answer=answer)
         return answer == "allow"
@@ -241,15 +239,14 @@ class Consent:
         command = (folder, *argv)
         if not env and command in session.commands:
             return None
-        line = await _shown(argv)
-        shown = shorten(line, SHOWN_WHOLE)
-        words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
+        line, shown = await _written(argv), Shown()
+        words = f"{escape(session.agent)} wants to run a command in {shown.part(quoted(folder), SHOWN_BESIDE)}: {shown.part(line)}"
         if env:
-            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
+            words += f" — it sets {shown.names(env)}"
         details = {"argv": list(argv), "cwd": folder, "env": list(env)}
         options = RUN_OPTIONS[:-1] if env else RUN_OPTIONS
         why = "it sets variables" if env else "not yet allowed in this session"
-        answer = await self.ask(self._question(session, "execute", words, options, why, details, line))
+        answer = await self.ask(self._question(session, "execute", words, options, why, details, shown))
         if answer == "always":
             session.commands.add(command)
         if answer in ("allow", "always"):
@@ -319,8 +316,10 @@ class Consent:
         if not session.may_ask:
             words = f"{place.requested} needs the user's permission, and agents ask only while a turn runs"
             return Refusal(Kind.WITHDRAWN, words)
-        words = f"{escape(session.agent)} wants to {verb} {shorten(_quoted(place.path), 600)}: {why}."
-        answer = await self.ask(self._question(session, access, words, OPTIONS, why, {"target": place.path}))
+        shown = Shown()
+        words = f"{escape(session.agent)} wants to {verb} {shown.part(quoted(place.path))}: {why}."
+        details = {"target": place.path}
+        answer = await self.ask(self._question(session, access, words, OPTIONS, why, details, shown))
         if answer == "always":
             session.grants.add((access, place.path))
         if answer in ("allow", "always"):
@@ -335,33 +334,22 @@ class Consent:
         options: tuple[Option, ...],
         why: str,
         details: Json,
-        line: str = "",
+        shown: Shown,
     ) -> Question:
-        """`line`: the whole command, escaped, of which `words` show at most SHOWN_WHOLE characters."""
+        """`shown`: with it, `words` were made."""
         number = f"{session.id}-{next(self._numbers)}"
-        whole = line if len(line) > SHOWN_WHOLE else ""
         return Question(
-            number, session.id, action, words, options, why, details, guest=session.guest, whole=whole
+            number, session.id, action, words, options, why, details, guest=session.guest, whole=shown.whole
         )
 
 
-async def _shown(argv: Sequence[str]) -> str:
+async def _written(argv: Sequence[str]) -> str:
     """A command that an agent names, as `command_line` writes it; in a thread if it is long."""
     return await aside(ESCAPING * sum(map(len, argv)), lambda: command_line(argv))
 
 
-def _quoted(word: str) -> str:
-    """A name, clearly separated from its neighbours: blanks in it must not look like its end."""
-    shown = escape(word)
-    return (
-        shown
-        if shown and not any(c in shown for c in " '\"\\")
-        else "'" + shown.replace("'", "'\"'\"'") + "'"
-    )
-
-
-def _to_start(agent: str, command: AgentCommand, line: str) -> tuple[str, str, tuple[Option, ...]]:
-    """The words of the question, why it is asked, and the answers. `line`: what is run or called, as it is shown."""
+def _to_start(agent: str, command: AgentCommand, shown: Shown) -> tuple[str, str, tuple[Option, ...]]:
+    """The words of the question, why it is asked, and the answers."""
     if command.address:
         words, why = (
             f"Connect to the agent {agent}? It was never reached from here at this address: ",
@@ -372,17 +360,17 @@ def _to_start(agent: str, command: AgentCommand, line: str) -> tuple[str, str, t
             f"Start the agent {agent}? It was never started from here with this command: ",
             "never started before",
         )
-    words += line + "."
+    words += shown.part(command_line(command.words)) + "."
     if command.transport is not None:
-        words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
+        words += f" It runs elsewhere{_stand_ins(command.transport.folders, shown)}."
         if command.transport.sidecar != SIDECAR:
-            words += f" For its tools, {_quoted(command.transport.sidecar)} is started there."
+            words += f" For its tools, {quoted(command.transport.sidecar)} is started there."
         if command.transport.headers:
-            words += f" It is sent the headers {shorten(', '.join(map(_quoted, sorted(command.transport.headers))), 300)}."
+            words += f" It is sent the headers {shown.names(sorted(command.transport.headers))}."
     if _can_be_overheard(command.address):
         words += " The connection is not encrypted: others can read and change what you and the agent send."
     if command.env:
-        words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
+        words += f" It sets {shown.names(sorted(command.env))}."
     return words, why, CONNECT_OPTIONS if command.address else START_OPTIONS
 
 
@@ -392,10 +380,10 @@ def _can_be_overheard(address: str) -> bool:
     return parts.scheme == "ws" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
 
-def _stand_ins(folders: Mapping[str, str]) -> str:
+def _stand_ins(folders: Mapping[str, str], shown: Shown) -> str:
     """Says which folders there stand for which folders here; to be appended to a sentence."""
-    pairs = [f"{_quoted(there)} stands for {_quoted(here)}" for there, here in folders.items()]
-    return shorten(f"; there, {', '.join(pairs)}", 600) if pairs else ""
+    pairs = [f"{quoted(there)} stands for {quoted(here)}" for there, here in folders.items()]
+    return f"; there, {shown.part(', '.join(pairs))}" if pairs else ""
 
 
 def _admission(agent: str, folders: Sequence[str]) -> AgentCommand:

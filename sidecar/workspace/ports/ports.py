@@ -184,8 +184,8 @@ class Question:
     behind: bool = False
     """The agent does the allowed action itself, where we cannot check it."""
     whole: str = ""
-    """The whole command, escaped, if `text` leaves part of it out. Whoever asks lets the user see it before the answer,
-    and offers to allow it permanently only if it was shown whole."""
+    """The whole command or path, escaped, if `text` leaves part of it out; a line each if there are several. Whoever asks
+    lets the user see it before the answer, and offers to allow it permanently only if it was shown whole."""
 
 
 Level = Literal["error", "warning", "info", "log"]
