@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from sys import getsizeof
+from itertools import chain
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, plain
@@ -131,19 +131,12 @@ def size_of(value: object) -> int:
     four bytes."""
     size, level = 0, [value]
     while level and size <= 2 * _REMEMBERED_SIZE:
-        inner: list[object] = []
-        for one in level:
-            kind = type(one)
-            if kind is str:
-                size += getsizeof(one)
-            elif kind is dict:
-                items = cast("dict[str, object]", one)
-                size += sum(map(getsizeof, items)) + 32 * len(items)
-                inner += items.values()
-            elif kind is list:
-                inner += cast("list[object]", one)
-        size += 32 * len(level)
-        level = inner
+        objects = cast("list[dict[str, object]]", [one for one in level if isinstance(one, dict)])
+        lists = cast("list[list[object]]", [one for one in level if isinstance(one, list)])
+        texts = [*(one for one in level if isinstance(one, str)), *chain.from_iterable(objects)]
+        size += 32 * (len(level) + sum(map(len, objects))) + sum(map(str.__sizeof__, texts))
+        inner = chain.from_iterable(one.values() for one in objects)
+        level = [*inner, *chain.from_iterable(lists)]
     return size
 
 
