@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Container, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Container, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,7 +150,7 @@ class SqliteJournal:
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []
 
-    async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
+    async def undone(self, entry_ids: Collection[str]) -> Container[str]:
         return await self._try(self._store.undone, entry_ids) or ()
 
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
@@ -159,7 +159,7 @@ class SqliteJournal:
     async def gone_before(self, entry_id: str) -> Sequence[tuple[Texts, States | None]]:
         return await self._try(self._store.gone_before, entry_id) or ()
 
-    async def paths(self, entry_ids: Sequence[str]) -> list[str]:
+    async def paths(self, entry_ids: Collection[str]) -> list[str]:
         return await self._try(self._store.paths, entry_ids) or []
 
     async def folders_under_review(self) -> list[str]:

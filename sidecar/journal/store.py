@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -234,7 +234,7 @@ class Store:
         """Return the folders (canonical) that were created for the files of these writes."""
         return self._do(lambda db: writing.made_folders(db, entry_ids))
 
-    def undone(self, entry_ids: Sequence[str]) -> set[str]:
+    def undone(self, entry_ids: Collection[str]) -> set[str]:
         """Return those of the writes that a revert has taken back."""
         return {entry.id for entry in self._these(entry_ids) if entry.state == "undone"}
 
@@ -293,11 +293,11 @@ class Store:
 
         return self._do(work)
 
-    def paths(self, entry_ids: Sequence[str]) -> list[str]:
+    def paths(self, entry_ids: Collection[str]) -> list[str]:
         """Return the files (canonical paths) of these writes, each once."""
         return list(dict.fromkeys(entry.path for entry in self._these(entry_ids)))
 
-    def _these(self, entry_ids: Sequence[str]) -> list[Recorded]:
+    def _these(self, entry_ids: Collection[str]) -> list[Recorded]:
         return self.entries(Selection(ids=tuple(entry_ids))) if entry_ids else []
 
     def folders_under_review(self) -> list[str]:

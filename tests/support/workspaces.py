@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -356,7 +356,7 @@ class MemoryJournal:
         for uri in uris:
             self.ledgers.pop(uri, None)
 
-    async def undone(self, entry_ids: Sequence[str]) -> set[str]:
+    async def undone(self, entry_ids: Collection[str]) -> set[str]:
         return set()
 
     async def removal(self, path: str) -> None:
@@ -365,7 +365,7 @@ class MemoryJournal:
     async def gone_before(self, entry_id: str) -> list[tuple[Texts, None]]:
         return []
 
-    async def paths(self, entry_ids: Sequence[str]) -> list[str]:
+    async def paths(self, entry_ids: Collection[str]) -> list[str]:
         return list(dict.fromkeys(self.entries[one].path for one in entry_ids if one in self.entries))
 
     async def folders_under_review(self) -> list[str]:

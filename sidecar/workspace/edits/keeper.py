@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import anyio
 
+from sidecar.core.hunk import writes_of
 from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.normal import normal
@@ -29,7 +30,7 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.ledgers import Reviewed, writes
+from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 log = logging.getLogger(__name__)
@@ -178,7 +179,7 @@ class Keeper:
             return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
         reviewed.taken_back(kept.undone)
-        old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes(kept.hunks))
+        old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes_of(kept.hunks))
         if self._is_known(uri) or (old is not None and self._is_known(old)):
             return []
         restored = self._restored(uri if old is None else old, kept)
@@ -188,7 +189,7 @@ class Keeper:
             self.moved(restored)
             await self._store_one(restored)
             await self._journal.forget_ledger(uri)
-        return [write for write in writes(kept.hunks) if write in kept.undone]
+        return [write for write in writes_of(kept.hunks) if write in kept.undone]
 
     async def found_out(self, paths: Sequence[str]) -> None:
         """Forget the stored ledgers of these files that have no hunks: that the files are gone is under review now."""
@@ -224,7 +225,7 @@ class Keeper:
             return None
         if kept is None or found is None:
             return None
-        return _Kept(kept[0], found, await self._journal.undone(writes(found)))
+        return _Kept(kept[0], found, await self._journal.undone(writes_of(found)))
 
     def _restored(self, uri: DocumentUri, kept: _Kept) -> Reviewed | None:
         text, found = kept.text, kept.hunks

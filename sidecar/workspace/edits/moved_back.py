@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
@@ -12,7 +12,7 @@ from sidecar.workspace.state.state import State
 
 
 async def moved_back(
-    state: State, journal: Journal, uri: DocumentUri, text: str, writes: Sequence[str]
+    state: State, journal: Journal, uri: DocumentUri, text: str, writes: Collection[str]
 ) -> DocumentUri | None:
     """The old name of a file that is no longer at `uri`. It is a path for which the journal has `writes` of the file (ids) and whose
     file has the same `text` (raw). The review of the file belongs there. None if there is no such file."""

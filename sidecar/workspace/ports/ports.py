@@ -5,7 +5,7 @@ Positions are `core.text.Position`: line from 0, character from 0 in units of th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -518,7 +518,7 @@ class Journal(Protocol):
 
     async def forget_ledger(self, *uris: str) -> None: ...
 
-    async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
+    async def undone(self, entry_ids: Collection[str]) -> Container[str]:
         """Those of the entries that a revert has taken back. Never raises."""
         ...
 
@@ -532,7 +532,7 @@ class Journal(Protocol):
         their texts and, if these do not say everything, the states of the whole file. Never raises."""
         ...
 
-    async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:
+    async def paths(self, entry_ids: Collection[str]) -> Sequence[str]:
         """The files (canonical paths) of these entries, each once. Never raises."""
         ...
 

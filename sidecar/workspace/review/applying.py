@@ -16,6 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
+from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Ledger, Mark, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
@@ -30,7 +31,7 @@ from sidecar.workspace.edits.sending import Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
-from sidecar.workspace.state.ledgers import Reviewed, writes
+from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
@@ -119,7 +120,7 @@ class Applier:
         after = found.document.snapshot()
         if reviewed is None or found.closed:
             return
-        taken_back = await self._journal.undone(writes(hunks))
+        taken_back = await self._journal.undone(writes_of(hunks))
         rejection = _rejection(Ledger(hunks), len(before), taken_back)
         if found.document.snapshot() != after:
             return  # it was edited meanwhile

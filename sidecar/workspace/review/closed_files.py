@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Container, Sequence
 
+from sidecar.core.hunk import writes_of
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
@@ -17,7 +18,7 @@ from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
-from sidecar.workspace.state.ledgers import Reviewed, writes
+from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
@@ -72,12 +73,12 @@ class ClosedFiles:
                 await self.count(path)
             return
         under_review = [
-            write async for reviewed, _ in in_steps(checked) for write in writes(reviewed.ledger.hunks)
+            write async for reviewed, _ in in_steps(checked) for write in writes_of(reviewed.ledger.hunks)
         ]
         undone = await self._journal.undone(under_review)
         async for reviewed, path in in_steps(checked):
             hunks = reviewed.ledger.hunks
-            moved = reviewed.is_gone or not hunks or any(write in undone for write in writes(hunks))
+            moved = reviewed.is_gone or not hunks or any(write in undone for write in writes_of(hunks))
             if which_moved and not moved and self._state.storage.stat(path) is not None:
                 continue
             if any(session.running for session in self._state.sessions):
@@ -98,7 +99,7 @@ class ClosedFiles:
     async def _look(self, reviewed: Reviewed, path: str, undone: Container[str]) -> None:
         state = self._state
         is_seen = self._seen.get(reviewed.uri) == (state.storage.stat(path), reviewed.text)
-        if is_seen and not any(write in undone for write in writes(reviewed.ledger.hunks)):
+        if is_seen and not any(write in undone for write in writes_of(reviewed.ledger.hunks)):
             return
         ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
@@ -108,7 +109,7 @@ class ClosedFiles:
             text = await self._text(path)
             if text is None or reviewed.live or any(session.running for session in state.sessions):
                 return
-            hunks, under_review = reviewed.ledger.hunks, writes(reviewed.ledger.hunks)
+            hunks, under_review = reviewed.ledger.hunks, writes_of(reviewed.ledger.hunks)
             reviewed.taken_back(undone)
             old = None
             if stat is None:

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from sidecar import disk
+from sidecar.core.hunk import writes_of
 from sidecar.core.json_types import Json
 from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Hunk
@@ -34,7 +35,7 @@ from sidecar.workspace.review.rejection import Job, Plan
 from sidecar.workspace.review.taking_back import TakingBack
 from sidecar.workspace.review.units import Unit, units
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.ledgers import Reviewed, writes
+from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.turns import Turns
 
@@ -172,9 +173,9 @@ class Review:
     def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
         """Store hunks that were kept in `text` if other hunks of the same writes stay under review: the writes alone do not tell this to the
         journal."""
-        path, left = to_path(reviewed.uri), set(writes(reviewed.ledger.hunks))
+        path, left = to_path(reviewed.uri), set(writes_of(reviewed.ledger.hunks))
         kept = [replace(h, versions=tuple(v for v in h.versions if selector.whose(v.author))) for h in hunks]
-        if path is not None and not left.isdisjoint(writes(kept)):
+        if path is not None and not left.isdisjoint(writes_of(kept)):
             self._tasks.start_soon(self._journal.save_picked, path, str(text), to_json(kept))
 
     def keep_these(self, change_ids: Iterable[str]) -> None:
@@ -195,7 +196,7 @@ class Review:
         documents: dict[str, list[DocumentUri]] = {}
         """For each write: the documents in which any of its hunks is under review."""
         async for reviewed in in_steps(self._state.ledgers):
-            for write in writes(reviewed.ledger.hunks):
+            for write in writes_of(reviewed.ledger.hunks):
                 documents.setdefault(write, []).append(reviewed.uri)
             if (selector.uri is None or reviewed.uri == selector.uri) and self._chosen(reviewed, selector):
                 uris.append(reviewed.uri)
@@ -292,7 +293,7 @@ class Review:
     def _writes(self, uris: Iterable[DocumentUri] | None = None) -> set[str]:
         """The writes with anything under review, as changes of whole files or as hunks: in these documents, or in all."""
         every = self._state.ledgers if uris is None else filter(None, map(self._state.ledgers.get, uris))
-        found = {write for reviewed in every for write in writes(reviewed.ledger.hunks)}
+        found = {write for reviewed in every for write in writes_of(reviewed.ledger.hunks)}
         found.update(
             write for change in self.files for write in (change.author.write, change.removal) if write
         )

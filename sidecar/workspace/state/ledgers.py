@@ -12,6 +12,7 @@ from itertools import islice
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Hunk, Ledger, Mark, Rejection
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -194,7 +195,7 @@ class Reviewed:
     def _is_before_the_newest_write(self, text: Text) -> bool:
         """Whether the document is as it was before the newest write under review (an editor has kept it unsaved, or somebody undid the write). Then
         exactly that write leaves review."""
-        newest = max(writes(self.ledger.hunks), default="")
+        newest = max(writes_of(self.ledger.hunks), default="")
 
         def whose(author: Author) -> bool:
             return author.write == newest
@@ -213,11 +214,6 @@ def _has_other_line_ends(new: str, old: str) -> bool:
     """Whether an edit that replaces `old` by `new` may change the line ends of the whole text: an editor that reloads a text in other line ends may
     leave out what is equal at its start and end."""
     return "\n" in new and "\n" in old and ("\r" in new) is not ("\r" in old)
-
-
-def writes(hunks: Sequence[Hunk]) -> list[str]:
-    """The journal's ids of the writes that the hunks come from."""
-    return list({version.author.write for hunk in hunks for version in hunk.versions})
 
 
 class Ledgers:
