@@ -23,6 +23,7 @@ _REMEMBERED = 256
 _REMEMBERED_SIZE = 32 * 1024 * 1024
 """The approximate size in bytes of everything remembered about one session's calls."""
 _SHOWN = 6
+_SHOWN_OF_PATH = 240
 _MOST_OPTIONS = 64
 _LONGEST_ID = 4096
 """The longest id of an option, in code points."""
@@ -208,7 +209,7 @@ def question(
         lines.append(f"It says: “{plain(said, SHOWN_WHOLE)}”")
     elif title is not None and not diffs:  # all that it says about what it does
         line, titled = title, SHOWN_WHOLE
-    lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
+    lines += [f"File: {plain(path, _SHOWN_OF_PATH)}" for path in paths[:_SHOWN]]
     if len(paths) > _SHOWN:
         lines.append(f"… and {len(paths) - _SHOWN} more files")
     if title is not None:
@@ -231,11 +232,11 @@ def question(
         # the question must arrive: 64 questions with a film each would break the connection to a slow editor
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
-    whole = ""
-    if len(line) > SHOWN_WHOLE and "argv" not in details:  # what cannot be shown cannot be allowed
-        options = tuple(option for option in options if option.kind.startswith("reject"))
-    elif len(line) > SHOWN_WHOLE:
-        whole = escape(line)
+    cut = [line] if len(line) > SHOWN_WHOLE else []
+    cannot_be_shown = bool(cut) and "argv" not in details
+    cut += [path for path in paths[:_SHOWN] if len(path) > _SHOWN_OF_PATH]
+    if cannot_be_shown or sum(map(len, cut)) > _LARGEST_DETAIL:  # what cannot be shown cannot be allowed
+        cut, options = [], tuple(option for option in options if option.kind.startswith("reject"))
     return Question(
         question_id,
         session_id,
@@ -247,7 +248,7 @@ def question(
         else "the agent asks before it asks the sidecar",
         details,
         behind=behind,
-        whole=whole,
+        whole="\n".join(map(escape, cut)),
     )
 
 

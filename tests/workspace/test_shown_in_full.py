@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.acp.permission import question as asked
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.consent.shown import SHOWN_WHOLE, Shown
-from sidecar.workspace.ports.ports import Question
+from sidecar.workspace.ports.ports import Option, Question
 from tests.support.workspaces import QuietEditor
 from tests.workspace.test_commands import in_a_turn, run
 from tests.workspace.test_guests import Person, a_guest
@@ -91,3 +92,24 @@ def test_each_part_is_a_line() -> None:
     assert "b" * SHOWN_WHOLE not in shown.part("b" * (SHOWN_WHOLE + 1))
     assert "n\nn" not in shown.names(["n\nn"] * 400)
     assert shown.whole.splitlines() == ["b" * (SHOWN_WHOLE + 1), ", ".join(["'n\\nn'"] * 400)]
+
+
+def asks_about(path: str, command: str | None = None) -> Question:
+    """A question of the agent's own, about what it does by itself."""
+    raw = {} if command is None else {"rawInput": {"command": command}}
+    call = {"toolCallId": "1", "locations": [{"path": path}], **raw}
+    options = (Option("yes", "allow_once", "Yes"), Option("no", "reject_once", "No"))
+    return asked("1", "agent", "session", call, options)
+
+
+def test_the_path_of_a_file_that_an_agent_asks_about_itself() -> None:
+    path = "/a/" + "a" * 200 + "/here/" + "b" * 200
+    seen_in_full(asks_about(path), path)
+    seen_in_full(asks_about(path, COMMAND), COMMAND, path)
+    seen_in_full(asks_about("/a/short"))
+
+
+def test_what_is_too_long_to_be_seen_in_full_can_only_be_refused() -> None:
+    question = asks_about("/" + "a" * 2_000_000)
+    assert [option.kind for option in question.options] == ["reject_once"]
+    assert not question.whole
