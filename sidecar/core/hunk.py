@@ -163,6 +163,22 @@ def _changed(hunk: Hunk, edit: Edit) -> tuple[int, int]:
     return (start, start) if edit.start == edit.end == hunk.start + start else (start, end)
 
 
+def _as_whole_lines(hunk: Hunk, edit: Edit) -> Edit:
+    """The same insertion at the start of a line, if it can be read as one of whole lines there: editors find it by comparing texts, and may say that it
+    begins inside a line of the hunk whose start or end equals its own."""
+    if edit.start != edit.end or not ends_line(hunk.said) or not hunk.start < edit.start < hunk.end:
+        return edit
+    start, end = _cut(hunk, edit)
+    at, text = edit.start - hunk.start, hunk.said
+    head, tail = str(part(text, start, at)), str(part(text, at, end))
+    first, last = head + edit.new, edit.new + tail
+    if first.endswith(head) and ends_line(first[: len(edit.new)]):
+        return Edit(hunk.start + start, hunk.start + start, first[: len(edit.new)])
+    if last.startswith(tail):
+        return Edit(hunk.start + end, hunk.start + end, last[len(tail) :])
+    return edit
+
+
 def _divided(text: AnyText, lines: tuple[int, int]) -> tuple[AnyText, AnyText, AnyText]:
     """The text before these lines, the lines, and the text after them."""
     start, end = lines
@@ -217,6 +233,9 @@ def _gone_back(hunk: Hunk, edit: Edit) -> Hunk | None:
 def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
     """What remains of a hunk after an edit inside it that no agent made, in the coordinates after the edit. If the edited line is the last one, a
     replaced line without a line end leaves review with it: restoring it would join the two lines."""
+    edit = _as_whole_lines(hunk, edit)
+    if edit.start == edit.end and hunk.start < hunk.end and edit.start in (hunk.start, hunk.end):
+        return [hunk if edit.start == hunk.end else hunk.moved(edit.growth)]
     back = _gone_back(hunk, edit)
     if back is not None:
         return [back]

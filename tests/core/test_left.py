@@ -348,3 +348,27 @@ def test_a_reload_in_other_line_ends_that_is_told_as_a_part_of_the_text_is_no_wo
     assert [(hunk.old, hunk.text) for hunk in reviewed.ledger.hunks] == [
         (f"two{other}three", f"TWO{other}THREE")
     ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("agents", [["  A1"], ["  A1", "  A2"]])
+def test_a_line_that_is_typed_beside_an_agents_changes_none_wherever_the_editor_says_it_begins(
+    end: str, agents: list[str]
+) -> None:
+    """An editor that compares texts may say that the line begins at any place where the result is the same."""
+
+    def text(lines: list[str]) -> str:
+        return "".join(line + end for line in lines)
+
+    lines, typed = ["one", *agents, "two"], f"  typed{end}"
+    for number in range(1, len(lines)):
+        before, at = text(lines), len(text(lines[:number]))
+        after = before[:at] + typed + before[at:]
+        for start in range(len(before)):
+            new = after[start : start + len(typed)]
+            if before[:start] + new + before[start:] == after and before[start - 1 : start + 1] != "\r\n":
+                document = Document(text(["one", "two"]))
+                document.agent(before)
+                document.edit(Edit(start, start, new))
+                assert "".join(hunk.text for hunk in document.ledger.hunks) == text(agents), start
+                assert document.ledger.base(after) == f"one{end}{typed}two{end}"
