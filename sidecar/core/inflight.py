@@ -31,6 +31,7 @@ from sidecar.core.misapplied import (
     separate_all,
     states,
     steps,
+    typed_into,
 )
 from sidecar.core.normal import normal, say_the_same
 from sidecar.core.overlay import Document
@@ -308,14 +309,29 @@ class InFlight:
                     if self.closed and disk.is_on_disk(story.document.snapshot())
                     else Shows.ASTRAY
                 )
-            doubtful = not self._is_disks and story.may_be_anothers(disk)
-            return Shows.ANOTHERS if doubtful else Shows.EXPECTED
+            return self._seen(disk)
         if self.closed:
             return Shows.CLOSED
         if not story.edits:
             return Shows.OPENED if self.moved and story.is_there() else Shows.NOTHING
         small = len(story.before) <= _SOON
-        return Shows.ASTRAY if small and self._is_astray(story.edits) else Shows.OTHER
+        if small and self._is_astray(story.edits):
+            return Shows.ASTRAY
+        return self._seen(disk) if self._granted and self._is_told_with_typing() else Shows.OTHER
+
+    def _seen(self, disk: Disk) -> Shows:
+        doubtful = not self._is_disks and self.story.may_be_anothers(disk)
+        return Shows.ANOTHERS if doubtful else Shows.EXPECTED
+
+    def _is_told_with_typing(self) -> bool:
+        """Whether the edit and what was typed into it came as one change. If so, the story has them one after the other from now on."""
+        story = self.story
+        typed = None if self.moved else typed_into(story.before, self._changes, story.edits)
+        if typed is None:
+            return False
+        ours = changes_as_steps(self._changes)
+        story.edits[:], story.matched_at = [*ours, *typed], len(ours)
+        return True
 
     def closes(self) -> None:
         """Record that the editor closed the document."""

@@ -239,6 +239,35 @@ def _loses(length: int, steps: Sequence[Edit]) -> bool:
     return left < sum(len(step.new) for step in steps)
 
 
+_TOGETHER = 50_000
+"""Code points. What was typed into our edit is looked for in a stretch of the text up to this long."""
+
+
+def typed_into(before: Text, changes: ChangeSet, received: Sequence[Edit]) -> list[Edit] | None:
+    """What was typed into the result of `changes`, if `received` is exactly that together: an editor that sends whole texts after a pause tells both as
+    one change. None if it may be anything else: something of ours is missing, or we inserted too little to be recognised."""
+    if not any(len(edit.new.strip()) > 1 for edit in changes.edits):
+        return None
+    told = _composed(len(before), received)
+    if told.is_empty:
+        return None
+    start = min(told.edits[0].start, changes.edits[0].start)
+    end = max(told.edits[-1].end, changes.edits[-1].end)
+    length = end - start
+    if length > _TOGETHER:
+        return None
+    ours, both = (
+        ChangeSet.of(length, [Edit(e.start - start, e.end - start, e.new) for e in one.edits]).apply(
+            before.slice(start, end)
+        )
+        for one in (changes, told)
+    )
+    typed = diff(ours, both).edits
+    if any(edit.start != edit.end for edit in typed):
+        return None
+    return [Edit(start + edit.start, start + edit.end, edit.new) for edit in reversed(typed)]
+
+
 def looks_applied(sent: Sequence[TextEdit], received: Sequence[Edit]) -> bool:
     """Whether some of our text seems to be among what was received, even if not as we sent it."""
     arrived = fold("".join(edit.new for edit in received))

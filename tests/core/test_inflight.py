@@ -34,7 +34,7 @@ from sidecar.core.overlay import Document
 from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from tests.support.inflight_world import CASES, HABITS, STEPS, Habit, World
+from tests.support.inflight_world import CASES, HABITS, STEPS, Case, Habit, World
 
 ROOT = Path(__file__).parents[2]
 MOST = 6
@@ -123,6 +123,22 @@ def test_a_rule_that_is_missing_is_seen(rule: str, monkeypatch: pytest.MonkeyPat
     for case in CASES:
         count.of(World(next(one for one in HABITS if one.name == "neovim, version 0"), case), 4)
     assert any("lost" in one or "twice" in one for one in count.found)
+
+
+@pytest.mark.parametrize(
+    "then", ["takes types answers tells", "takes types tells answers", "takes answers types tells"]
+)
+def test_what_is_typed_into_ours_and_told_together_with_it_is_the_users(then: str) -> None:
+    """The editor tells whole texts after a pause. Ours was taken for an edit that never came, and refused though it was there."""
+    world = World(
+        Habit("whole texts after a pause", lags=True, full_text=True),
+        Case("one\nOURS\nmore\nthree\n", "within"),
+    )
+    for step in then.split():
+        world.plays(step)
+    world.comes_to_rest()
+    assert (world.result, world.text) == ("landed", "one\nOURS\nX\nmore\nthree\n")
+    assert not problems(world)
 
 
 class ADisk:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sidecar.core.change import Edit
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.misapplied import (
     Attempt,
@@ -14,7 +16,9 @@ from sidecar.core.misapplied import (
     overwrites,
     separate,
     separate_all,
+    typed_into,
 )
+from sidecar.core.rope import Rope
 from sidecar.core.text import Encoding, Position, Text
 
 P = Position
@@ -232,3 +236,33 @@ def test_many_edits_of_a_large_text_told_one_by_one() -> None:
     finally:
         tracemalloc.stop()
     assert most < 3 * len(before)
+
+
+TEXTS = st.text("abc\n", max_size=12)
+
+
+@given(TEXTS, TEXTS, TEXTS, st.data())
+def test_what_was_typed_into_ours_is_told_apart(
+    before: str, ours: str, typed: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(before)))
+    edit = Edit(start, data.draw(st.integers(start, len(before))), ours)
+    changes = ChangeSet.of(len(before), [edit])
+    after = changes.apply(before)
+    at = data.draw(st.integers(start, start + len(ours)))
+    both = after[:at] + typed + after[at:]
+    told = Rope(before).apply(None, both, Encoding.UTF_32)
+    found = typed_into(Text.of(before), changes, [told])
+    if found is None:
+        assert len(ours.strip()) < 2 or both == before
+        return
+    for one in found:
+        assert one.start == one.end
+        after = after[: one.start] + one.new + after[one.end :]
+    assert after == both
+
+
+@pytest.mark.parametrize("told", [Edit(4, 7, "typed"), Edit(4, 7, "TW"), Edit(4, 14, "TWO\nthre")])
+def test_what_lacks_something_of_ours_is_not_ours_with_typing(told: Edit) -> None:
+    ours = ChangeSet.of(len(BASE), [Edit(4, 7, "TWO")])
+    assert typed_into(Text.of(BASE), ours, [told]) is None

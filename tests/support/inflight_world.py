@@ -76,10 +76,11 @@ HABITS = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`wanted`: what our edit makes of BASE. `typed`: where the user types."""
+    """`wanted`: what our edit makes of BASE."""
 
     wanted: str
-    typed: Literal["above", "inside", "below"]
+    typed: Literal["above", "inside", "within", "below"]
+    """`inside` what our edit replaces, or `within` what it brings."""
 
 
 CASES = (
@@ -252,6 +253,9 @@ class World:
                         self._edit([Edit(0, 0, "X\n")])
                     case "below":
                         self._edit([Edit(len(self.text), len(self.text), "X\n")])
+                    case "within":
+                        at = max(self.text.find("more"), 0)
+                        self._edit([Edit(at, at, "X\n")])
                     case "inside":  # as long as before, so that our edit can take all of it away
                         self._edit([Edit(at, at + 1, "X")])
             case "undoes":
@@ -315,11 +319,8 @@ class World:
                 steps += [Edit(edit.start, edit.end, ""), Edit(edit.start, edit.start, edit.new)]
             else:
                 steps.append(edit)
-        before = self.text
         for edit in steps:
             self.text = self.text[: edit.start] + edit.new + self.text[edit.end :]
-        if self.habit.full_text:  # as the mirror takes it
-            steps = [Rope(before).apply(None, self.text, HERE.encoding)]
         if not steps:
             return
         self.done += 1
@@ -333,6 +334,8 @@ class World:
         edits, self.untold = self.untold, ()
         if not edits:
             return
+        if self.habit.full_text:  # as the mirror takes it, however many there were
+            edits = (Rope(str(self.document.rope.snapshot())).apply(None, self.text, HERE.encoding),)
         self.told = self.told + 1 if self.habit.version_when_told else self.done
         for edit in edits:
             self.document.rope.splice(edit.start, edit.end, edit.new)
