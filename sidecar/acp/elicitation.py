@@ -15,8 +15,8 @@ from typing import Final, cast
 from urllib.parse import urlsplit
 
 from sidecar.acp.errors import Failure, invalid
-from sidecar.acp.permission import size_of
 from sidecar.core.escape import escape, plain
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind
 from sidecar.workspace.ports.session_ports import Elicitation, Elicited

@@ -39,6 +39,7 @@ from sidecar.acp.transport import LineTransport, Params
 from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports.aside import ESCAPING, aside
@@ -246,7 +247,8 @@ class Incoming:
         return True  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
 
     def _room(self, params: Params) -> _Room | _Refused:
-        size = self._held.take_size(permission.size_of(cast("object", dict(params))))
+        found = params.size if params.size is not None else size_of(params)
+        size = self._held.take_size(found)
         return _Refused(errors.failure(size, "")) if isinstance(size, Refusal) else _Room(self._held, size)
 
     def _update(self, params: Params) -> None:
@@ -260,7 +262,7 @@ class Incoming:
         elif self._opening and self._early_count < _EARLY:
             # several agents (copilot, crow, vibe) send updates before they answer `session/new`
             self._early.setdefault(session_id, []).append(cast("Json", update))
-            self._early_count += 1 + permission.size_of(cast("object", update)) // _EARLY_SIZE
+            self._early_count += 1 + size_of(cast("object", update)) // _EARLY_SIZE
         else:
             self._noise.say("sent a session/update for a session it does not have", session_id)
 
@@ -483,7 +485,7 @@ class Incoming:
 
         async def ask() -> Elicited | Failure:
             asked = await aside(
-                ESCAPING * permission.size_of(cast("object", about)),
+                ESCAPING * size_of(cast("object", about)),
                 lambda: elicitation.parse(about, number, self.agent, session.id if session else None),
             )
             if isinstance(asked, Failure):

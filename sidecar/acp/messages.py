@@ -14,9 +14,21 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from sidecar.acp.noise import Noise
-from sidecar.core.json_limits import DEEPEST, NotJson, Unusable, has_too_many_values, is_too_deep
+from sidecar.core.json_limits import DEEPEST, NotJson, Unusable, has_too_many_values
+from sidecar.core.json_size import measured
 
 Message: TypeAlias = dict[str, Any]
+
+
+class Weighed(dict[str, Any]):
+    """A message whose size was found out while its depth was checked."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, message: Message, size: int) -> None:
+        super().__init__(message)
+        self.size = size
+        """Bytes in memory, roughly."""
 
 
 _SMALL = 64 * 1024
@@ -110,7 +122,8 @@ _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\
 
 def _shallow(message: Message) -> Message:
     """The message. If it is nested too deeply, a stand-in that will be refused."""
-    return stand_in(message, "nested too deeply") if is_too_deep(message) else message
+    found = measured(message, DEEPEST)
+    return stand_in(message, "nested too deeply") if found.depth > DEEPEST else Weighed(message, found.size)
 
 
 def stand_in(message: Message, why: str) -> Message:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from itertools import chain
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, plain
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import Option, Question
 from sidecar.workspace.state.allowed_commands import SHOWN_WHOLE
@@ -125,20 +125,6 @@ class ToolCalls:
             forgotten, _ = self._calls.popitem(last=False)
             self._size -= sum(self._sizes.pop(forgotten).values())
             self._told.discard(forgotten)
-
-
-def size_of(value: object) -> int:
-    """The approximate size in memory, in bytes. One character beyond Latin-1 makes every character of a text take two or
-    four bytes."""
-    size, level = 0, [value]
-    while level and size <= 2 * _REMEMBERED_SIZE:
-        objects = cast("list[dict[str, object]]", [one for one in level if isinstance(one, dict)])
-        lists = cast("list[list[object]]", [one for one in level if isinstance(one, list)])
-        texts = [*(one for one in level if isinstance(one, str)), *chain.from_iterable(objects)]
-        size += 32 * (len(level) + sum(map(len, objects))) + sum(map(str.__sizeof__, texts))
-        inner = chain.from_iterable(one.values() for one in objects)
-        level = [*inner, *chain.from_iterable(lists)]
-    return size
 
 
 def options_of(params: Json) -> tuple[Option, ...]:

@@ -23,7 +23,7 @@ from sidecar.acp.dialect import FIRST, Dialect
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.long_lines import LongLine
-from sidecar.acp.messages import Message, answer_key, decode, encode
+from sidecar.acp.messages import Message, Weighed, answer_key, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.core.text import Text
@@ -91,11 +91,19 @@ class Sink(Protocol):
 class Params(dict[str, object]):
     """The params of one incoming message, with the decision that was made about it on arrival."""
 
-    __slots__ = ("_counted", "_transport", "decided", "large", "request_id")
+    __slots__ = ("_counted", "_transport", "decided", "large", "request_id", "size")
 
-    def __init__(self, values: dict[str, object], request_id: RequestId, transport: LineTransport) -> None:
+    def __init__(
+        self,
+        values: dict[str, object],
+        request_id: RequestId,
+        transport: LineTransport,
+        size: int | None = None,
+    ) -> None:
         super().__init__(values)
         self.request_id = request_id
+        self.size = size
+        """Bytes that the whole message takes in memory, roughly. None: nobody has found out."""
         self.decided: Decided | None = None
         """Set by `admit`. The caller that acts on it removes it with `take`."""
         self.large = False
@@ -474,7 +482,8 @@ class LineTransport:
                 return self._reject(request_id, PARSE_ERROR, f"Parse error: {values}", message)
             why = values if isinstance(values, Unusable) else "not an object"
             return self._reject(request_id, INVALID_PARAMS, f"Invalid params: {why}", message)
-        params = Params(cast("dict[str, object]", values), request_id, self)
+        size = message.size if isinstance(message, Weighed) else None
+        params = Params(cast("dict[str, object]", values), request_id, self, size)
         message["params"] = params
         try:
             if self._admit(method, params, request):

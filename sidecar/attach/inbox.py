@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from sidecar.acp.permission import size_of
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 
 MOST_BYTES = 16 * 1024 * 1024

@@ -68,5 +68,5 @@ Policy, and messages:
     guarded_names.py  names of files about which the user is asked
     refusal.py        Refusal: the one form of "no"
     escape.py         text from others, made safe to show
-    json_escape.py, json_limits.py, json_objects.py, json_types.py  JSON, as far as it needs no library
+    json_escape.py, json_limits.py, json_objects.py, json_size.py, json_types.py  JSON, as far as it needs no library
 """

@@ -6,7 +6,6 @@ A line of brackets takes a hundred times its size in memory, and seconds to read
 from __future__ import annotations
 
 import re
-from typing import cast
 
 
 class Unusable(str):
@@ -26,7 +25,8 @@ VALUES = 20_000
 than 20 ms.
 """
 DEEPEST = 200
-"""The deepest nesting of arrays and objects."""
+"""The deepest nesting of arrays and objects. The depth that json, msgspec and the recipients can handle depends on the Python version; none can handle a
+thousand everywhere."""
 _STRINGS = re.compile(rb'"[^"]*"?')
 
 
@@ -40,24 +40,6 @@ def has_too_many_values(line: bytes) -> bool:
     # unterminated string, and would remember a position for each of them in a terminated one (minutes, gigabytes).
     bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
     return separators(bare) > VALUES
-
-
-def is_too_deep(message: object) -> bool:
-    """Whether values are nested too deeply. The depth that json, msgspec and the recipients can handle depends on the Python
-    version; none can handle a thousand everywhere.
-    """
-    level: list[object] = [message]
-    for _ in range(DEEPEST):
-        inner: list[object] = []
-        for value in level:
-            if isinstance(value, dict):
-                inner += cast("dict[str, object]", value).values()
-            elif isinstance(value, list):
-                inner += cast("list[object]", value)
-        level = inner
-        if not level:
-            return False
-    return True
 
 
 def separators(line: bytes) -> int:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import cast
 
-from sidecar.acp.permission import size_of
 from sidecar.acp.v2 import diffs, displays
 from sidecar.acp.v2.fields import id_of, joined, object_of, objects, text_of
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 
 _MOST, _MOST_PIECES = 256, 16

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from sidecar.acp.permission import size_of
 from sidecar.acp.v2 import sessions
 from sidecar.acp.v2.calls import Calls
 from sidecar.acp.v2.displays import Displays
 from sidecar.acp.v2.fields import id_of, object_of, objects, text_of
 from sidecar.acp.v2.messages import WHOLE, Messages
+from sidecar.core.json_size import size_of
 from sidecar.core.json_types import Json
 
 _MOST_PLANS, _MOST_ENTRIES, _LARGEST_PLAN = 16, 100, 64 * 1024
