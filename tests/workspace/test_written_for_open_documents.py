@@ -10,6 +10,8 @@ import pytest
 
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Encoded, Missing, Resolved, Stat
+from sidecar.workspace.state import looking
+from sidecar.workspace.state.storage import OnDisk
 from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, WELL_BEHAVED
@@ -148,6 +150,39 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done(
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     play(tmp_path, EDITORS[name], script, after=after)
+
+
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+def test_of_a_file_that_is_opened_before_its_writing_is_done_and_saved_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The save is reported before anybody has looked at what the document was opened with, and the write is done by then (inflight seed 1970002771)."""
+    (tmp_path / "a.txt").write_text(BASE)
+    monkeypatch.setattr(looking, "AT_ONCE", 0)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        takes_its_time(monkeypatch, turn.bench)
+        storage = turn.bench.workspace.state.storage
+        peek = storage.peek
+
+        async def later(path: str) -> OnDisk | None:
+            await asyncio.sleep(1)
+            return await peek(path)
+
+        monkeypatch.setattr(storage, "peek", later)
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: (tmp_path / "a.txt").read_text() == TEXT)
+        editor.opens("a.txt")
+        editor.saves("a.txt")
+        editor.replaces("a.txt", "one", "mine")
+        done(await write)
+        await asyncio.sleep(5)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT.replace("one", "mine")
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, EDITORS[name], script, after=after, custom=False)
 
 
 @pytest.mark.parametrize("removed", [True, False], ids=["made again", ""])

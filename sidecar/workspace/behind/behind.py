@@ -217,16 +217,15 @@ class Behind:
         if tracked is None:
             self._written.forget(uri, author)
             return not is_known
-        if tracked.observed.is_set():
-            self._opened_with_written(tracked, path)
+        if tracked.observed.is_set() and tracked.saved is not None:
+            self._opened_with_written(tracked, path, str(tracked.saved))
         return True
 
-    def _opened_with_written(self, tracked: Tracked, path: str) -> None:
-        """Enters what we wrote in its file, if the document was opened with that."""
+    def _opened_with_written(self, tracked: Tracked, path: str, disk: str) -> None:
+        """Enters what we wrote in its file, if the document was opened with that. `disk`: what the file said then (compared form)."""
         uri, before = tracked.document.uri, None
-        if uri not in self._written or tracked.saved is None:
+        if uri not in self._written:
             return
-        disk = str(tracked.saved)
         write = self._written.opened_with(uri, disk)
         if write is None or not _opened_with(tracked, write.before, disk):
             return
@@ -557,7 +556,7 @@ class Behind:
         the file are recorded as if they had been found before. `is_gone`: the editor had read `disk` earlier, and the
         file says something newer."""
         uri = tracked.document.uri
-        self._opened_with_written(tracked, path)
+        self._opened_with_written(tracked, path, disk)
         if not self._evidence.is_acting():
             return
         session = self._evidence.during(path)
