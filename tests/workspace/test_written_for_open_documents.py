@@ -10,6 +10,7 @@ import pytest
 
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Encoded, Missing, Resolved, Stat
+from sidecar.workspace.ports.ports import Question
 from sidecar.workspace.state import looking
 from sidecar.workspace.state.storage import OnDisk
 from tests.lsp.fakes import until
@@ -60,6 +61,47 @@ def test_in_an_editor_that_takes_no_edits(tmp_path: Path, name: str, custom: boo
             assert (tmp_path / "a.txt").read_text() == BASE
 
     play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
+
+
+@pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
+@pytest.mark.parametrize("name", TAKES_NO_EDITS)
+def test_of_a_document_whose_file_is_being_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, custom: bool
+) -> None:
+    """The look began before the write, and reads what was written (inflight seed 1940008209)."""
+    (tmp_path / "a.txt").write_text(BASE)
+    benches: list[Bench] = []
+
+    async def allow_later(question: Question) -> str:
+        tick()
+        (tmp_path / "a.txt").touch()
+        benches[0].workspace.files_changed([benches[0].uri("a.txt")])
+        await asyncio.sleep(0.1)
+        return "allow"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        storage = turn.bench.workspace.state.storage
+        peek = storage.peek
+
+        async def slowly(path: str) -> OnDisk | None:
+            await asyncio.sleep(0.2)
+            return await peek(path)
+
+        monkeypatch.setattr(storage, "peek", slowly)
+        benches.append(turn.bench)
+        done(await turn.bench.write("a.txt", TEXT))
+        await asyncio.sleep(3)
+        if editor.text("a.txt") != TEXT:
+            editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=allow_later)
 
 
 @pytest.mark.parametrize("closes", [0.0, 0.1, 0.4, 0.6, 1.0, 1.2])

@@ -275,7 +275,7 @@ class Reconciler:
     async def look(self, tracked: Tracked) -> bool:
         """Brings mirror and disk together if the file changed since it was last seen. If the user types or somebody
         writes the file meanwhile, the editor refuses the edit, and the look starts over. Returns False while an edit is
-        on its way (`Tracked.rest`): nothing is planned beside it."""
+        on its way (`Tracked.rest`), also one that was sent since the look began: nothing is planned beside it."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
@@ -291,7 +291,7 @@ class Reconciler:
                 if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
                     break
                 reload_waited_for = stat  # wait only once for each of the file's texts
-        return True
+        return tracked.flight is None
 
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
@@ -407,6 +407,8 @@ class Reconciler:
                 await behind.saved_over(tracked, path, save, saved_at)
                 if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
                     return None
+        if tracked.flight is not None:
+            return None  # what the disk says may be part of it
         emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
         was_told = tracked.history.is_told
         self._emptied.discard(tracked.document.uri)
