@@ -240,12 +240,13 @@ class Workspace:
         given_back.soon(len(modification.text or ""))
         if tracked is None:
             return
-        text = tracked.document.snapshot()
         if modification.action is Action.OPEN:
+            text = tracked.document.snapshot()
             self._tasks.start_soon(
                 self._reconciler.opened, tracked, text, self._reconciler.opened_now(tracked)
             )
         else:
+            text = self.state.text_saved(tracked, modification)
             over = self._reconciler.saved_now(tracked)
             if over is not None:
                 self._tasks.start_soon(self._disk_watch.saving, tracked, over)

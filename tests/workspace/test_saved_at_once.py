@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
+from tests.support.editor_habits import EDITORS, HELIX, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, SlowJournal
 from tests.workspace.test_behind import BASE, Turn, listed, opened, play
@@ -399,3 +399,25 @@ def test_what_the_editor_took_right_before_the_user_saved_on_top_of_it_is_still_
         assert path.read_text() == BASE.replace("one", "mine")
 
     play(tmp_path, NEOVIM_OURS, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("calls", ["edit", "execute"])
+def test_what_is_saved_and_closed_before_all_of_it_was_told_is_the_users(tmp_path: Path, calls: str) -> None:
+    """The mirror waits for an earlier change when the document is closed (inflight seed 1970004335)."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says(calls, "a.txt")
+        await asyncio.sleep(1)
+        tick()
+        editor.replaces("a.txt", "two", "mine")
+        assert editor.saves("a.txt")
+        editor.closes("a.txt")
+        await asyncio.sleep(3)
+        turn.says(calls, "a.txt", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert (tmp_path / "a.txt").read_text() == MINE
+        assert not bench.workspace.review.changes(ALL)
+
+    play(tmp_path, replace(HELIX, version_step=2), script, before=opened, after=after)

@@ -65,7 +65,7 @@ class State:
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """Apply one change from the editor. Returns the document to check on the disk, and an oddity to log."""
-        uri = modification.uri
+        uri, told = modification.uri, modification
         if modification.action is Action.SAVE:
             modification = self._of_its_own_text(modification)
         with self._in_one(modification):
@@ -92,7 +92,8 @@ class State:
                     if tracked.text_at_save is None:  # the user may save once more right after us
                         tracked.text_at_save = text
                     if self._may_be_written(tracked):
-                        self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
+                        saved = self.text_saved(tracked, told)
+                        self.documents.disk.written(uri, saved, self.beliefs.moment(), by_editor=True)
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): it is known to be open, but its text is not known.
@@ -123,6 +124,12 @@ class State:
         if tracked.says(normal(save.text)):  # the usual case
             return save
         return save._replace(text=None) if tracked.history.had(save.text) else save
+
+    def text_saved(self, tracked: Tracked, save: Modification) -> Text:
+        """The text that a reported save most likely wrote: the document's or, while changes of it wait for an earlier one, the one that came with the
+        save, which may include them (Helix). The document may be closed before they are applied."""
+        is_ahead = save.text is not None and bool(tracked.document.early)
+        return Text.of(save.text or "") if is_ahead else tracked.document.snapshot()
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         """Move what is known about the old names to the new ones, after a file or folder was renamed."""
