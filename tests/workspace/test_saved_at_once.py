@@ -363,6 +363,35 @@ def test_what_is_on_the_disk_before_the_editor_tells_that_it_was_typed_is_the_us
     play(tmp_path, replace(EDITORS[name], save_takes=0.05), script, before=opened, after=after)
 
 
+@pytest.mark.parametrize("types_on", [False, True], ids=["", "types on"])
+@pytest.mark.parametrize("looks", [0.11, 0.14, 0.18])
+@pytest.mark.parametrize("name", ["eglot 1.9", "eglot, nameless"])
+def test_the_same_in_an_editor_that_does_not_say_which_it_is(
+    tmp_path: Path, name: str, looks: float, types_on: bool
+) -> None:
+    """Nobody known has written it, and the save that is reported has written nothing since (inflight seed 1940013901)."""
+    editors = {**EDITORS, "eglot, nameless": replace(EDITORS["eglot, ours"], client="")}
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        turn.says("execute", status="completed")
+        await asyncio.sleep(1)
+        tick()
+        editor.replaces("a.txt", "two", "mine")
+        editor.saves("a.txt")
+        if types_on:
+            editor.replaces("a.txt", "four", "typed")
+        await asyncio.sleep(looks)
+        await turn.bench.read("a.txt", session=turn.session)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not bench.workspace.review.changes(ALL)
+        assert editor.text("a.txt") == (MINE.replace("four", "typed") if types_on else MINE)
+
+    play(tmp_path, replace(editors[name], save_takes=0.1), script, before=opened, after=after)
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.05, 2.0])
 @pytest.mark.parametrize("told", ["before", "after"])
 def test_what_the_editor_took_right_before_the_user_saved_on_top_of_it_is_still_the_agents(

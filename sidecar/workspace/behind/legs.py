@@ -87,6 +87,11 @@ class Seen:
         """The last leg that is under review; if there is none, the last leg."""
         return next((leg for leg in reversed(self.legs) if leg.author is not None), self.legs[-1])
 
+    @property
+    def is_nobody_knowns(self) -> bool:
+        """Whether no part of the change has a known author."""
+        return all(leg.session is None for leg in self.legs)
+
     def in_file(self) -> tuple[str, Sequence[Leg]]:
         """The change of the file itself: the text before it, and its legs. For callers that do not start from the
         mirror's text."""

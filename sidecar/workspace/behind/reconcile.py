@@ -363,7 +363,7 @@ class Reconciler:
                     written_over,
                     about_to,
                 )
-                is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen.saves)
+                is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen, on_disk)
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved, tracked.since = tracked.kept(start.base), start.since
                     if start.emptied:
@@ -471,13 +471,15 @@ class Reconciler:
             on_disk, explained = newer, self._files.explained(tracked, newer)
         return on_disk, explained
 
-    async def _is_told_late(self, tracked: Tracked, saves: int) -> bool:
+    async def _is_told_late(self, tracked: Tracked, seen: Seen, on_disk: OnDisk) -> bool:
         """Whether the document, which says what was found on the disk, was saved with that text. An editor may report
-        typed text only when it is on the disk, together with the save. `saves`: how many saves of the document were
-        reported when the text was found."""
-        if not self._editor.capabilities.reopens or tracked.closed:
+        typed text only when it is on the disk, together with the save. It is not known of every editor whether it reports
+        a reload otherwise: there, what nobody known has written counts as such a save if nobody has written the file since."""
+        reopens = self._editor.capabilities.reopens
+        if tracked.closed or not (reopens or seen.is_nobody_knowns):
             return False
-        return tracked.saves > saves or await tracked.history.until_told(RELOAD_SECONDS)
+        is_told = tracked.saves > seen.saves or await tracked.history.until_told(RELOAD_SECONDS)
+        return is_told and (reopens or self._stat(tracked) == on_disk.stat)
 
     def _told_apart(
         self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
