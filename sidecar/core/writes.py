@@ -15,8 +15,9 @@ saw, the base, and merges the change into the current text. The rule, in full:
    what only one text has is known, in lines and in characters, and less than half of what only the other has, the
    other is not the base. A text that only the program read is not the base if nothing that only it has was sent.
 5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan that removes no line
-   which another plan leaves is used. There may be no such plan, or it may not be the plan of the text from rule 2 although some of
-   what only that text has is known. Then what the agent meant cannot be decided: a conflict.
+   which another plan leaves is used. If there are several, the one that repeats the fewest lines of the current text is used: an agent that
+   sends a line has most likely read it. There may be no such plan, or it may not be the plan of the text from rule 2 although some of what
+   only that text has is known. Then what the agent meant cannot be decided: a conflict.
 
 An agent without any base never saw the document: everything in it counts as somebody else's work.
 
@@ -26,6 +27,7 @@ the plan out (which door, journal, verification, saving).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -156,9 +158,10 @@ def _decided(
             case EditText() as plan:
                 plans.append(plan)
     taken = [[_more_taken(current, plan, other) for other in plans] for plan in plans]
-    best = next((i for i, more in enumerate(taken) if not any(more)), None)
-    if best is None:
+    leaving = [i for i, more in enumerate(taken) if not any(more)]
+    if not leaving:
         return next(more for more in taken[0] if more)
+    best = min(leaving, key=lambda i: _repeated(current, plans[i]) if leaving[1:] else 0)
     dropped = taken[0][best]
     if dropped and sent and texts[0] == shown and sent.hints_at(texts[0], texts[best]):
         return dropped
@@ -196,6 +199,13 @@ def _more_taken(current: AnyText, plan: EditText, otherwise: EditText) -> Confli
             line = current.count("\n", 0, hunk.old_start)
             found.append(ConflictHunk(ours, ours, rest[hunk.new_start : hunk.new_end], line))
     return Conflict(tuple(found)) if found else None
+
+
+def _repeated(current: AnyText, plan: EditText) -> int:
+    """How many lines `plan` adds that `current` already has."""
+    was = Counter(_lines(str(current)))
+    more = Counter(_lines(str(plan.changes.apply(current)))) - was
+    return sum(count for line, count in more.items() if line and line in was)
 
 
 def _lines(text: str) -> list[str]:

@@ -169,6 +169,13 @@ CASES = [
         "one\n2\nthree\n",
         "one\n2\nthree\nmine\n",
     ),
+    (
+        "a line of the user's is not there twice because the agent happens to write the one that the user replaced",
+        [given("one\n# note\ntwo\n"), disk("one\nmine\ntwo\n")],
+        "one\nmine\ntwo\n",
+        "one own\n# note\nown\nmine\ntwo\n",
+        "one own\n# note\nown\nmine\ntwo\n",
+    ),
 ]
 
 
