@@ -366,8 +366,12 @@ class InFlight:
 
     @property
     def is_unseen(self) -> bool:
-        """Whether the editor says that it made the edit but reported no change: the edit may be in a buffer that nobody sees (lsp-mode)."""
-        return self._granted and self.phase is Phase.LOST and self.closed and self._separated() is None
+        """Whether the edit may be in a buffer that nobody sees (lsp-mode): the document was closed before the editor said that it made the edit,
+        and the editor reported no such change. If the document had the expected text before, that may have been somebody else's doing, such as the
+        user's undo."""
+        if not (self._granted and self.closed):
+            return False
+        return self.phase is Phase.EXACT or (self.phase is Phase.LOST and self._separated() is None)
 
     @property
     def looks_made(self) -> bool:

@@ -352,6 +352,27 @@ def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     play_seen(tmp_path, replace(LSP_MODE, closes_first=True), case)
 
 
+def test_an_edit_made_where_nobody_sees_it_though_the_document_had_its_text(tmp_path: Path) -> None:
+    """The user made the same change, and closed the document without saving before the edit arrived: it came to another text, the file's."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "zero\n", at=0)
+        text = await bench.read("a.txt")
+        assert isinstance(text, str)
+        write = asyncio.ensure_future(bench.write("a.txt", text.replace("two", "TWO")))
+        await asyncio.sleep(0.05)
+        at = text.index("two")
+        editor.model.replace(editor.uri("a.txt"), at, at + len("two"), "TWO")
+        editor.closes("a.txt")
+        await write
+        editor.opens("a.txt")
+        assert editor.text("a.txt") != BASE
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE
+
+    play_seen(tmp_path, LSP_MODE, case, arrives_after=0.2)
+
+
 @pytest.mark.parametrize("saves", [True, False], ids=["saved", "left unsaved"])
 def test_a_document_closed_right_after_a_save_was_not_left_unsaved(tmp_path: Path, saves: bool) -> None:
     """lsp-mode opens it for a write and tells nobody, so that the write is made on the disk; the user then sees the old text, which is no unsaved work

@@ -342,15 +342,15 @@ class Sender:
     def _seen_at_last(
         self, sent: Sent, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]
     ) -> None:
-        """The document is open again, long after an edit whose outcome was unknown. If the edit was made where it was meant, it is the agent's. Elsewhere it
-        is taken out, because the agent was told to read again."""
+        """The document is open again, after an edit that nobody saw. If the edit was made where it was meant, it is the agent's. Elsewhere it is taken out:
+        the agent was told to read again, or somebody else had made the same text before the document was closed."""
         flight, coordinates = sent.flight, self._editor.capabilities.coordinates
         found = made_untold(text, flight.edits, known, coordinates)
         if found is None:
             return
         there, made = found
         if is_same(there, flight.made_for):
-            if sent.landing is not None:
+            if sent.landing is not None and not sent.landed:
                 sent.landing(there, made, text)
             return
         sent.tracked = tracked
