@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 
+from sidecar.demo.buffer import Step
+from sidecar.workspace.ports.ports import Level, Opens
 from tests.inflight.scene import Scene
 from tests.inflight.texts import end_of, lines_of
 from tests.inflight.tokens import tokens
@@ -29,8 +31,9 @@ class User:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._random = scene.random("user")
-        self._told: set[str] = set()
-        """Files of which an edit was said to be at a wrong place."""
+        self._told: dict[str, Step | None] = {}
+        """Files of which an edit was said to be at a wrong place, each with what the next undo would have taken back then."""
+        self._listen()
 
     async def work(self) -> None:
         random, scene = self._random, self._scene
@@ -53,23 +56,28 @@ class User:
     async def _obey(self) -> None:
         """Told that an edit landed at a wrong place, the user undoes it, and more until everything of their own is back."""
         scene = self._scene
-        told = [message for _, message in scene.editor.shown if _UNDO.search(message)]
-        scene.editor.shown.clear()
-        self._told |= {
-            name
-            for name in scene.names
-            for message in told
-            if message.endswith(name) or f"{name}." in message
-        }
         for name in sorted(self._told):
             if not scene.is_open(name):
                 continue  # it is seen when the document is
-            self._told.discard(name)
+            last = self._told.pop(name)
             past = scene.editor.buffer(name).past
-            if past and past[-1].label.startswith("agent"):  # the very edit it is about
+            # The very edit it is about: an agent's, or one that was to take that out
+            if past and (past[-1].label.startswith("agent") or (past[-1] is last and _is_ours(past[-1]))):
                 scene.undoes(name, "user, who was told,")
             while scene.account.missing(name, scene.truth(name)) and scene.editor.buffer(name).past:
                 scene.undoes(name, "user, who was told,")
+
+    def _listen(self) -> None:
+        editor, show = self._scene.editor, self._scene.editor.show
+
+        def shows(level: Level, message: str, opens: Opens | None = None) -> None:
+            show(level, message, opens)
+            for name in self._scene.names if _UNDO.search(message) else ():
+                if message.endswith(name) or f"{name}." in message:
+                    buffer = editor.model.documents.get(editor.uri(name))
+                    self._told[name] = buffer.past[-1] if buffer is not None and buffer.past else None
+
+        editor.show = shows
 
     def _open(self, name: str) -> None:
         scene = self._scene
@@ -153,6 +161,11 @@ class User:
             if number:
                 scene.account.file(name).typed_on.add(piece)
         scene.say("user", f"{name} is now {scene.truth(name)!r}")
+
+
+def _is_ours(step: Step) -> bool:
+    """Whether the sidecar sent the edit, to take a misplaced one out."""
+    return step.label.endswith("taken back")
 
 
 def _between_tokens(text: str, at: int) -> bool:
