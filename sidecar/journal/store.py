@@ -255,28 +255,47 @@ class Store:
 
         return self._do(work)
 
-    def gone(self, write: Recorded) -> list[Recorded]:
-        """Return the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from before a removal that is
-        still in force belong to another file, unless the file existed again when it was next written."""
-        found: list[Recorded] = []
+    def gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
+        """Return the texts and states of the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from
+        before a removal that is still in force belong to another file, unless the file existed again when it was next written.
+
+        If something was taken back between the moment in which `write` was made and that in which it was noted, it is returned instead, turned round."""
+        found: list[tuple[Texts, States | None]] = []
         newer = write
-        for one in self.entries(Selection(paths=(write.path,))):
-            if one.id >= write.id or one.path != write.path or one.state == "failed":
+        entries = (one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path)
+        for one in entries:
+            if one.id >= write.id or one.state == "failed":
                 continue
-            if one.agent in TAKES_BACK or (one.has_removed and not newer.existed):
+            if one.agent in TAKES_BACK:
+                return found if found or newer is not write else self._not_yet_there(write, [one, *entries])
+            if one.has_removed and not newer.existed:
                 break
             newer = one
             if one.state in ("undone", "rejected"):
-                found.append(one)
+                found.append((self.texts(one.id), self.states(one.id)))
         return found
 
+    def _not_yet_there(
+        self, write: Recorded, entries: Sequence[Recorded]
+    ) -> list[tuple[Texts, States | None]]:
+        """Return what was taken back last in the file, oldest first and turned round, if `write` found the text from before that. `entries`: those
+        before `write`, newest first."""
+        was = self.texts(write.id).before
+        back: list[tuple[Texts, States | None]] = []
+        for one in entries:
+            if one.agent not in TAKES_BACK or one.state != "done":
+                break
+            texts, states = self.texts(one.id), self.states(one.id)
+            back.append(
+                (Texts(texts.after, texts.before), None if states is None else (states[1], states[0]))
+            )
+            if texts.before == was and was is not None:
+                return back[::-1]
+        return []
+
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
-        """Return the texts and states of the writes that `gone` finds, newest first."""
-        return [
-            (self.texts(one.id), self.states(one.id))
-            for write in self._these([entry_id])
-            for one in self.gone(write)
-        ]
+        """Return what `gone` finds for this write."""
+        return [one for write in self._these([entry_id]) for one in self.gone(write)]
 
     def moved_to(self, entry_id: str) -> list[Recorded]:
         """For a write that removed a file: return the writes of the same turn that created another file with its text, newest first."""

@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from sidecar import disk
-from sidecar.core.file_state import FileState
+from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_hunks import to_json
 from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
@@ -317,17 +317,13 @@ class _Job:
     def _texts(self) -> list[Texts]:
         """Return what to take back of each write: everything that it changed, except what is already taken back."""
         return [
-            Texts(
-                *without_gone(
-                    self._store.texts(write.id), [self._store.texts(one.id) for one in self._gone(write)]
-                )
-            )
+            Texts(*without_gone(self._store.texts(write.id), [texts for texts, _ in self._gone(write)]))
             for write in self._writes
         ]
 
-    def _gone(self, write: Recorded) -> list[Recorded]:
-        """Return the earlier writes that were taken back after this one was made, newest first. None of them for a revert: taking back a revert is
-        meant to restore them."""
+    def _gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
+        """Return the earlier writes that were taken back after this one was made, as `Store.gone` does. None of them for a revert: taking back a
+        revert is meant to restore them."""
         return [] if write.agent in TAKES_BACK else self._store.gone(write)
 
     def _whole(self) -> _Steps[Reverted]:
@@ -464,8 +460,7 @@ class _Job:
 
     def _without_gone(self, write: Recorded, state: FileState | None) -> FileState | None:
         """Return the state that the write found, without earlier writes that are taken back by now. None: without them, there would be no file."""
-        gone = [(self._store.texts(one.id), self._store.states(one.id)) for one in self._gone(write)]
-        return less_gone(state, gone, self._path)
+        return less_gone(state, self._gone(write), self._path)
 
     def _less_taken_back_since(self, removal: Recorded, removed: FileState) -> FileState:
         """Return the state of a removed file without what was taken back in it since, in a document that an editor still had of it, or under the name

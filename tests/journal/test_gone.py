@@ -1,0 +1,74 @@
+"""What a file that an agent removed said, without what the user had rejected in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.file_state import FileState
+from sidecar.disk.states import less_gone, text_of
+from sidecar.journal import Store
+from sidecar.journal.entry import EntryState
+from tests.support.journals import entry
+
+PATH = "/w/a.txt"
+BASE = "one\ntwo\nthree\nfour\nfive\n"
+BOTH = BASE.replace("one", "ONE").replace("five", "FIVE")
+FIRST = BASE.replace("one", "ONE")
+
+CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
+    # the writes in order (agent, before, after, state), the text that was removed, the text to bring back
+    "rejected and then removed": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done")],
+        BASE,
+        BASE,
+    ),
+    "removed, rejected before that was noted": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done")],
+        BOTH,
+        BASE,
+    ),
+    "of two changes one": (
+        [("agent", BASE, BOTH, "done"), ("reject", BOTH, FIRST, "done")],
+        BOTH,
+        FIRST,
+    ),
+    "one after the other": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, FIRST, "done"), ("reject", FIRST, BASE, "done")],
+        BOTH,
+        BASE,
+    ),
+    "the second of two": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, FIRST, "done"), ("reject", FIRST, BASE, "done")],
+        FIRST,
+        BASE,
+    ),
+    "made again since": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done"), ("agent", BASE, BOTH, "done")],
+        BOTH,
+        BOTH,
+    ),
+    "the rejection failed": (
+        [("agent", BASE, BOTH, "done"), ("reject", BOTH, BASE, "failed")],
+        BOTH,
+        BOTH,
+    ),
+    "the user went on": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done")],
+        BOTH + "six\n",
+        BOTH + "six\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_comes_back_with_the_file(tmp_path: Path, case: str) -> None:
+    writes, was, back = CASES[case]
+    with Store(tmp_path / "j") as store:
+        for agent, before, after, state in writes:
+            store.finish(store.begin(entry(before, after, PATH, agent=agent)), state)
+        removed = store.begin(entry(was, None, PATH))
+        store.finish(removed, "done")
+        found = less_gone(FileState(was.encode(), 0o644), store.gone_before(removed), PATH)
+    assert text_of(found) == back
