@@ -246,6 +246,8 @@ _TOGETHER = 50_000
 def typed_into(before: Text, changes: ChangeSet, received: Sequence[Edit]) -> list[Edit] | None:
     """What was typed into the result of `changes`, if `received` is exactly that together: an editor that sends whole texts after a pause tells both as
     one change. None if it may be anything else: something of ours is missing, or we inserted too little to be recognised."""
+    if sum(len(edit.new) for edit in (*changes.edits, *received)) > _TOGETHER:
+        return None
     if not any(len(edit.new.strip()) > 1 for edit in changes.edits):
         return None
     told = _composed(len(before), received)
