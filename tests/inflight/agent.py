@@ -55,8 +55,6 @@ class Agent:
         self._took: dict[str, set[str]] = {}
         """What its own programs took out of files: it means that, whoever saves the old text over it meanwhile."""
         self._calls = 0
-        self._reads_disk = False
-        """Its newest tool call has read the disk, and is not reported to be over."""
         self._last: Intent | None = None
         self._running: set[asyncio.Task[object]] = set()
 
@@ -104,9 +102,8 @@ class Agent:
                 self._tool("cat", name)
                 await asyncio.sleep(random.choice([0, 0.01, 0.3]))
                 self._see_disk(name)
-                self._reads_disk = True
                 if random.random() < 0.5:
-                    self._disk_is_read()
+                    self._tool_ends()
             case "slice, then disk":
                 await self._read_slice(name)
                 self._tool("edit", name)
@@ -128,7 +125,6 @@ class Agent:
     # Reading
 
     async def read(self, name: str) -> str | Refusal:
-        self._disk_is_read()
         answer = await self._scene.bench.read(name, session=self.session)
         self._say(f"reads {name}: {_short(answer)}")
         if isinstance(answer, str):
@@ -141,7 +137,6 @@ class Agent:
         random = self._random
         view = self._views.get(name)
         first, count = random.randint(1, 8), random.choice([1, 2, 3, 8])
-        self._disk_is_read()
         answer = await self._scene.bench.read(name, first, count, session=self.session)
         self._say(f"reads {count} lines from {first} of {name}: {_short(answer)}")
         if isinstance(answer, Refusal):
@@ -335,13 +330,6 @@ class Agent:
 
     def _note(self, name: str, text: str) -> None:
         self._given.setdefault(name, set()).update(tokens(text))
-
-    def _disk_is_read(self) -> None:
-        """The call that read the disk is over before anything is read through us: while it runs, a read of ours is taken for what it does, and no agent
-        does both in one call."""
-        if self._reads_disk:
-            self._reads_disk = False
-            self._tool_ends()
 
     def _later(self, what: Coroutine[object, object, object]) -> None:
         task = asyncio.get_running_loop().create_task(what)
