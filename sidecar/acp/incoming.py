@@ -247,8 +247,7 @@ class Incoming:
         return True  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
 
     def _room(self, params: Params) -> _Room | _Refused:
-        found = params.size if params.size is not None else size_of(params)
-        size = self._held.take_size(found)
+        size = self._held.take_size(size_of(params) if params.size is None else params.size)
         return _Refused(errors.failure(size, "")) if isinstance(size, Refusal) else _Room(self._held, size)
 
     def _update(self, params: Params) -> None:

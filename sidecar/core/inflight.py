@@ -320,6 +320,7 @@ class InFlight:
         return self._seen(disk) if self._granted and self._is_told_with_typing() else Shows.OTHER
 
     def _seen(self, disk: Disk) -> Shows:
+        """What it shows once the expected text was reached."""
         doubtful = not self._is_disks and self.story.may_be_anothers(disk)
         return Shows.ANOTHERS if doubtful else Shows.EXPECTED
 

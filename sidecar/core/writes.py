@@ -161,7 +161,7 @@ def _decided(
     leaving = [i for i, more in enumerate(taken) if not any(more)]
     if not leaving:
         return next(more for more in taken[0] if more)
-    best = min(leaving, key=lambda i: _repeated(current, plans[i]) if leaving[1:] else 0)
+    best = leaving[0] if len(leaving) == 1 else min(leaving, key=lambda i: _repeated(current, plans[i]))
     dropped = taken[0][best]
     if dropped and sent and texts[0] == shown and sent.hints_at(texts[0], texts[best]):
         return dropped

@@ -82,14 +82,7 @@ def test_of_a_document_whose_file_is_being_looked_at(
     async def script(turn: Turn, editor: FakeEditor) -> None:
         editor.opens("a.txt")
         await asyncio.sleep(1)
-        storage = turn.bench.workspace.state.storage
-        peek = storage.peek
-
-        async def slowly(path: str) -> OnDisk | None:
-            await asyncio.sleep(0.2)
-            return await peek(path)
-
-        monkeypatch.setattr(storage, "peek", slowly)
+        peeks_after(0.2, monkeypatch, turn.bench)
         benches.append(turn.bench)
         done(await turn.bench.write("a.txt", TEXT))
         await asyncio.sleep(3)
@@ -154,6 +147,18 @@ def test_of_a_file_that_is_opened_while_it_is_being_written(
     play(tmp_path, EDITORS[name], script, after=after, journal=SlowJournal(0.5))
 
 
+def peeks_after(seconds: float, monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
+    """It takes that long to read a file that somebody looks at."""
+    storage = bench.workspace.state.storage
+    peek = storage.peek
+
+    async def later(path: str) -> OnDisk | None:
+        await asyncio.sleep(seconds)
+        return await peek(path)
+
+    monkeypatch.setattr(storage, "peek", later)
+
+
 def takes_its_time(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
     """A file has what is written half a second before that is done."""
     storage = bench.workspace.state.storage
@@ -204,14 +209,7 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done_and_saved_at_once(
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         takes_its_time(monkeypatch, turn.bench)
-        storage = turn.bench.workspace.state.storage
-        peek = storage.peek
-
-        async def later(path: str) -> OnDisk | None:
-            await asyncio.sleep(1)
-            return await peek(path)
-
-        monkeypatch.setattr(storage, "peek", later)
+        peeks_after(1.0, monkeypatch, turn.bench)
         write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
         await until(lambda: (tmp_path / "a.txt").read_text() == TEXT)
         editor.opens("a.txt")

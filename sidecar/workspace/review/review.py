@@ -173,7 +173,7 @@ class Review:
     def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
         """Store hunks that were kept in `text` if other hunks of the same writes stay under review: the writes alone do not tell this to the
         journal."""
-        path, left = to_path(reviewed.uri), set(writes_of(reviewed.ledger.hunks))
+        path, left = to_path(reviewed.uri), writes_of(reviewed.ledger.hunks)
         kept = [replace(h, versions=tuple(v for v in h.versions if selector.whose(v.author))) for h in hunks]
         if path is not None and not left.isdisjoint(writes_of(kept)):
             self._tasks.start_soon(self._journal.save_picked, path, str(text), to_json(kept))
