@@ -26,7 +26,7 @@ from sidecar.bridge.registry import new_id
 from sidecar.bridge.server import BridgeServer
 from sidecar.config import AgentCommand, Settings, parse
 from sidecar.core.json_types import Json
-from sidecar.core.overlay import Document, Modification
+from sidecar.core.overlay import Action, Document, Modification
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.disk.watching import FolderWatch
@@ -83,6 +83,7 @@ class Connection:
         self.on_conflict: Callable[[Json], None] = lambda row: None
         """Called for every conflict that is found, changes or ends."""
         self.on_prompt: Callable[[str, str], None] = lambda session_id, prompt: None
+        self.on_opened: Callable[[DocumentUri], None] = lambda uri: None
         """Called with the text of every prompt that does not come from the editor."""
         self.editor_watches: Callable[[], bool] = lambda: False
         """Returns whether the editor watches the files of its folders for us."""
@@ -221,6 +222,8 @@ class Connection:
     def apply(self, modification: Modification) -> None:
         if self._workspace is not None:
             self._workspace.apply(modification)
+        if modification.action is Action.OPEN:
+            self.on_opened(modification.uri)
 
     def document(self, uri: DocumentUri) -> Document | None:
         return None if self._workspace is None else self._workspace.state.overlay.get(uri)
@@ -313,6 +316,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         review.others = conflicts.diagnostics
         connection.on_conflict = conflicts.moved
         connection.on_prompt = transcripts.prompted
+        connection.on_opened = transcripts.opened
         watched = WatchedFiles(server, background, connection.files_changed)
         connection.editor_watches = lambda: watched.registered
         features = Features(

@@ -71,7 +71,8 @@ class Chat:
         """The number of times in a row that the editor did not accept an append."""
         self._on_written: list[Callable[[], None]] = []
         self._save_later = False
-        self._lane = asyncio.Lock()
+        self.lane = asyncio.Lock()
+        """Held during a write, and while the editor opens the file: what was written then would be on the disk only, behind the buffer."""
 
     def tell(self, update: Json) -> None:
         """Add a session update from the agent."""
@@ -188,7 +189,7 @@ class Chat:
 
     async def _write(self, plan: Plan | None) -> bool:
         """Append pending text, then make `plan`'s edit. Return whether that edit was made."""
-        async with self._lane:
+        async with self.lane:
             if self._pending:
                 addition = "".join(self._pending)
                 self._pending.clear()

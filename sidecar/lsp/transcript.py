@@ -10,9 +10,11 @@ One transcript is one session. It gets its session at the first Send, or at open
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -41,6 +43,11 @@ _WORDS_FOR_STOPS = {
     "max_tokens": "stopped: the agent reached its token limit",
     "max_turn_requests": "stopped: the agent reached its request limit",
 }
+
+
+OPENS_WITHIN = 2.0
+"""Seconds after the editor's answer that it shows a transcript within which its didOpen may come. It never comes if the editor does not use this
+server for the file."""
 
 
 class ChatEditor(Editor, Protocol):
@@ -77,6 +84,7 @@ class Transcripts:
         self._current: Chat | None = None
         self._last_session: str | None = None
         self._numbers = 0
+        self._opening: dict[DocumentUri, asyncio.Event] = {}
 
     # Called by commands
 
@@ -169,6 +177,11 @@ class Transcripts:
         if option_id not in {option.id for option in asked.question.options}:
             raise LookupError("this question has no such answer")
         asked.answer.set_result(option_id)
+
+    def opened(self, uri: DocumentUri) -> None:
+        """Note that the editor opened a document."""
+        if uri in self._opening:
+            self._opening[uri].set()
 
     # Called by the editor port (editor.Chats)
 
@@ -297,7 +310,8 @@ class Transcripts:
             # wants to type in it.
             line = None if chat.asked else self._last_line(chat)
             take_focus = take_focus and not chat.asked
-            shown = await self._editor.show_document(chat.uri, take_focus=take_focus, line=line)
+            show = partial(self._editor.show_document, chat.uri, take_focus=take_focus, line=line)
+            shown = await (show() if self._documents(chat.uri) is not None else self._open(chat, show))
         except EditorGone:
             return
         if not shown:
@@ -305,6 +319,19 @@ class Transcripts:
             # The path first, and short: Helix cuts a message off at the edge of its window.
             what = "the agent asks something there" if chat.asked else "Send is a code action there"
             self._editor.show(level, f":open {short(chat.path)} ({what})")
+
+    async def _open(self, chat: Chat, show: Callable[[], Awaitable[bool]]) -> bool:
+        """Show a file that is not open yet. It is not written until it is."""
+        opened = self._opening.setdefault(chat.uri, asyncio.Event())
+        try:
+            async with chat.lane:
+                shown = await show()
+                if shown:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(opened.wait(), OPENS_WITHIN)
+                return shown
+        finally:
+            self._opening.pop(chat.uri, None)
 
     def _last_line(self, chat: Chat) -> int | None:
         document = self._documents(chat.uri)

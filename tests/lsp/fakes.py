@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.core.overlay import Action, ContentChange, Document, Modification, Overlay
 from sidecar.core.text import Encoding, Position, Range
-from sidecar.core.uri import normalise
+from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp.pending import Pending
 from sidecar.workspace.ports.ports import AgentInfo, OpenedSession
 
@@ -97,9 +97,11 @@ class Buffers:
         self.labels: list[str] = []
         wire.answers["workspace/applyEdit"] = self._apply
         self.on_type: Callable[[], None] = lambda: None
+        self.on_show: Callable[[DocumentUri], None] = lambda uri: None
 
     def show(self, uri: str, text: str, version: int = 1) -> None:
         self.overlay.apply(Modification(normalise(uri), Action.OPEN, version, text=text, client_uri=uri))
+        self.on_show(normalise(uri))
 
     def close(self, uri: str) -> None:
         self.overlay.apply(Modification(normalise(uri), Action.CLOSE))

@@ -16,13 +16,13 @@ from lsprotocol import types
 
 from sidecar.core.text import Encoding
 from sidecar.core.uri import to_path
-from sidecar.lsp import chat, transcript_edit
+from sidecar.lsp import chat, transcript, transcript_edit
 from sidecar.lsp.chat import TURN_LIMIT
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.workspace.ports.ports import AgentFailed, EditorCapabilities, EditorRefused, Option, Question
-from tests.lsp.fakes import Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until
+from tests.lsp.fakes import SILENCE, Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until
 
 CAPABILITIES = EditorCapabilities(apply_edit=True, document_changes=True, show_document=True)
 ANYWHERE = types.Range(types.Position(0, 0), types.Position(0, 0))
@@ -102,6 +102,7 @@ async def desk(tmp_path: Path, encoding: Encoding) -> AsyncGenerator[Desk]:
         pace=0,
     )
     editor.attach(transcripts)
+    buffers.on_show = transcripts.opened
     yield Desk(wire, buffers, editor, service, transcripts, tasks, tmp_path / "state" / "chats")
     await tasks.check()
 
@@ -232,13 +233,38 @@ async def test_an_editor_that_takes_nothing_is_given_up(desk: Desk, monkeypatch:
     assert [title for _, title in desk.titles()] == ["Send"]
 
 
-async def test_an_unopened_transcript_grows_on_disk(desk: Desk) -> None:
+async def test_an_unopened_transcript_grows_on_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "OPENS_WITHIN", 0)
     desk.opened("s1")
     desk.buffers.close(desk.uri)
     desk.says("hello")
     desk.ends()
     await until(lambda: "hello\n\n## Prompt" in desk.file.read_text())
     assert "workspace/applyEdit" not in desk.wire.methods()
+
+
+@pytest.mark.parametrize("is_told", ["before the answer", "after the answer"])
+async def test_a_file_that_the_editor_is_opening_is_not_written(desk: Desk, is_told: str) -> None:
+    """It has read the file, and says so later: what is written between is on the disk only, and Emacs asks before each later edit."""
+    desk.wire.answers["window/showDocument"] = SILENCE
+    desk.service.sessions.append("s1")
+    desk.transcripts.follow("s1", "please")
+    await until(lambda: "window/showDocument" in desk.wire.methods())
+    (shown,) = desk.wire.params("window/showDocument")
+    desk.uri = shown["uri"]
+    read = desk.file.read_text()
+    desk.says("hello")
+    desk.ends()
+    await turns_of_the_loop()
+    opening = desk.wire.take("window/showDocument")
+    if is_told == "after the answer":
+        opening.resolve({"success": True})
+        await turns_of_the_loop()
+    assert desk.file.read_text() == read
+    desk.buffers.show(desk.uri, read)
+    opening.resolve({"success": True})
+    await until(lambda: "please" in desk.text and "hello\n\n## Prompt" in desk.text)
+    assert desk.file.read_text() == read
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
