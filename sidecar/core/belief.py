@@ -172,16 +172,13 @@ class Beliefs:
         uri: DocumentUri,
         content: AnyText | Kept,
         received: int | None = None,
-        *,
-        like: Text | Kept | None = None,
     ) -> None:
         """Record that the agent's own write, received at the moment `received` (None: now), succeeded. The agent now believes `content`, not the
         merged result; otherwise its next write would take back what the user typed meanwhile. What the agent read by other means since it sent the
-        write is newer, however long the write took. `like`: the current text of the document or the disk; if `content` is a Kept, its chunks are
-        used."""
+        write is newer, however long the write took."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        kept = content if isinstance(content, Kept) else Kept.of(content, like)
+        kept = content if isinstance(content, Kept) else Kept.of(content)
         since = moment if received is None else received
         entry.belief = _Belief(moment, since, kept, Own(kept, moment))
         entry.wrote = True

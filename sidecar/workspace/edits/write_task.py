@@ -15,6 +15,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan, plan_write
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.sessions import Session
 
@@ -71,7 +72,7 @@ class WriteTask:
             return self.replacing.plan(str(current))
         return plan_write(candidates, current, self.wanted)
 
-    def believe(
+    async def believe(
         self,
         beliefs: Beliefs,
         uri: DocumentUri,
@@ -83,7 +84,9 @@ class WriteTask:
         if self.replacing is not None:
             beliefs.edited(self.session.id, uri, self.replacing.before, self.replacing.after)
         else:
-            beliefs.wrote(self.session.id, uri, said or self.wanted, self.ticket.moment, like=like)
+            if said is None:
+                said = await aside(len(self.wanted), lambda: Kept.of(self.wanted, like))
+            beliefs.wrote(self.session.id, uri, said, self.ticket.moment)
 
 
 @dataclass(frozen=True, slots=True)

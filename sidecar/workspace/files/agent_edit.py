@@ -245,7 +245,7 @@ class AgentEdit(Intent[Refusal | None]):
 
     async def ended_late(self, landed: Landed | None) -> None:
         if landed is not None:
-            self._task.believe(
+            await self._task.believe(
                 self._state.beliefs, landed.tracked.document.uri, landed.tracked.document.snapshot()
             )
 

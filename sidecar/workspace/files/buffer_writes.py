@@ -116,7 +116,7 @@ class BufferWriter:
         uri = tracked.document.uri
         now = self._state.documents.get(uri)
         snapshot = None if now is None else now.document.snapshot()
-        task.believe(self._state.beliefs, uri, snapshot, intent.said_by(snapshot) if landed else None)
+        await task.believe(self._state.beliefs, uri, snapshot, intent.said_by(snapshot) if landed else None)
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
         said = task.result

@@ -96,7 +96,7 @@ class Creator:
         applied = self._recorder.live_edit(session, place.uri, author)
         applied(Text.of(before), changes_of(before, str(now)), now)
         tracked.user_dirty = False
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment, like=now)
+        await task.believe(self._state.beliefs, place.uri, now)
         await self._recorder.finish(author, "done")
         if self._state.settings.writes == "confirm":
             return self._buffers.undecided(author.write, place.uri, place, was_user_dirty=False)

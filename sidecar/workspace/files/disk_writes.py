@@ -145,7 +145,7 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return begun.refused
         await self._recorder.finish(author, "done")
-        task.believe(beliefs, place.uri, disk.newest(place.uri), begun.said)
+        await task.believe(beliefs, place.uri, disk.newest(place.uri), begun.said)
         return self._done(author, place)
 
     def _is_open(self, uri: DocumentUri) -> bool:
@@ -231,7 +231,7 @@ class DiskWriter:
             case EditText():
                 return await aside(size, lambda: _in_raw(proper, plan))
             case NoChange() if proper is now:
-                task.believe(self._state.beliefs, place.uri, disk.newest(place.uri))
+                await task.believe(self._state.beliefs, place.uri, disk.newest(place.uri))
                 return WriteDone(saved=True)
             case NoChange():
                 pass
@@ -305,6 +305,6 @@ class DiskWriter:
             else:
                 changes = Places.made(after)
             self._recorder.disk_change(session, place.uri, author, changes, known)
-        task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri), said)
+        await task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri), said)
         await self._recorder.finish(author, "done")
         return self._done(author, place)
