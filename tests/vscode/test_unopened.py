@@ -88,6 +88,70 @@ keep.slow = vscode.workspace.onWillSaveTextDocument((event) => event.waitUntil(n
 """
 
 
+def busy(milliseconds: int) -> str:
+    """Another extension keeps the extension host busy at each change: documents stay unsaved for longer."""
+    return f"""
+      keep.busy = vscode.workspace.onDidChangeTextDocument(({{ document }}) => {{
+        for (const until = Date.now() + (document.isDirty ? {milliseconds} : 0); Date.now() < until; );
+      }});
+    """
+
+
+def test_tabs_that_open_in_an_empty_editor_area_are_all_closed(window: Window) -> None:
+    """The first is active without anybody looking at it, and is saved while others stand beside it."""
+    files = [window.file(f"{n}.txt", f"{n}\n") for n in range(3)]
+    sessions = [window.command("sidecar.newSession", {"agent": scripted.NAME})["sessionId"] for _ in files]
+    window.js(TABS_OPENED + busy(1500))
+    try:
+        turns = [
+            window.begin(scripted.steps(scripted.read(file), scripted.write(file, "agent\n")), session)
+            for file, session in zip(files, sessions, strict=True)
+        ]
+        for turn in turns:
+            turn.result()
+        eventually(lambda: window.js("return keep.opened") == 3, "VS Code opened them by itself")
+    finally:
+        window.js("keep.busy.dispose(); keep.tabs.dispose();")
+    until_tabs(window)
+
+
+TABS_OPENED = """
+keep.opened = 0;
+keep.tabs = vscode.window.tabGroups.onDidChangeTabs(({ opened }) => { keep.opened += opened.length; });
+"""
+IN_BACKGROUND = "await vscode.commands.executeCommand('_workbench.open', {uri}, [0, {{ inactive: true, pinned: true, preserveFocus: true }}]);"
+
+
+def test_a_tab_that_comes_when_its_file_is_saved_is_closed(window: Window) -> None:
+    """As on a slow machine, where VS Code finds the file unsaved and has saved it before the tab is there."""
+    mine, file = window.file("mine.txt", "mine\n"), window.file("first.txt", "first\n")
+    window.open(mine)
+    late = IN_BACKGROUND.format(uri="document.uri")
+    window.js(
+        busy(600)
+        + TABS_OPENED
+        + f"keep.late = vscode.workspace.onDidSaveTextDocument(async (document) => {{ {late} }});"
+    )
+    try:
+        window.prompt(scripted.steps(scripted.read(file), scripted.write(file, "first\nmore\n")))
+        eventually(lambda: window.js("return keep.opened") == 1, "it has a tab")
+    finally:
+        window.js("keep.busy.dispose(); keep.late.dispose(); keep.tabs.dispose();")
+    until_tabs(window, "mine.txt")
+
+
+def test_a_tab_that_the_user_opens_in_the_background_stays(window: Window) -> None:
+    mine, file = window.file("mine.txt", "mine\n"), window.file("first.txt", "first\n")
+    window.open(mine)
+    window.prompt(scripted.steps(scripted.read(file), scripted.write(file, "first\nmore\n")))
+    window.js("await new Promise((done) => setTimeout(done, 1200));")  # now it is not VS Code's
+    window.js(IN_BACKGROUND.format(uri="vscode.Uri.file(args[0])"), str(file))
+    until_tabs(window, "mine.txt", "first.txt")
+    window.prompt(scripted.steps(scripted.write(file, "first\nmore\nand more\n")))
+    window.settle()
+    until_tabs(window, "mine.txt", "first.txt")
+
+
 def test_a_file_that_the_user_opens_while_it_is_written_stays(window: Window) -> None:
     """In an empty editor area, it looks like a tab that VS Code opens by itself: what is typed must not go nowhere."""
     file = window.file("first.txt", "first\n")

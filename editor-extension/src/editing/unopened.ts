@@ -15,14 +15,23 @@ const NEVER = new vscode.CancellationTokenSource().token;
 /** A tab that appears for a document within this many milliseconds after the last work on it was opened by VS Code itself. */
 const LATE = 10_000;
 
+/**
+ * VS Code opens no tab for a document that was unsaved for fewer milliseconds; it waits for 800. Where it is busy, the tab comes only
+ * when the document is saved, and within `SAVED` milliseconds from then.
+ */
+const UNSAVED = 500;
+const SAVED = 1_000;
+
 /** How long a tab that is shown stays, in milliseconds, until it is clear that nobody works in it. */
 const SHOWN = 4_000;
 
 export class Unopened implements vscode.Disposable {
-  /** Tabs that nobody asked for and nobody has looked at, with the time when they were opened. */
-  private readonly unseen = new Map<vscode.Tab, number>();
+  /** Tabs that nobody asked for and nobody has looked at. */
+  private readonly unseen = new Map<vscode.Tab, { readonly opened: number; wasActive: boolean }>();
   /** Documents that the server is working on, by URI. */
   private readonly worked = new Map<string, NodeJS.Timeout>();
+  /** Of these, the ones that were unsaved: from when until when. */
+  private readonly unsaved = new Map<string, { since: number; until?: number }>();
   private readonly disposable: vscode.Disposable;
   private closing = false;
   private later: NodeJS.Timeout | undefined;
@@ -34,15 +43,16 @@ export class Unopened implements vscode.Disposable {
         for (const tab of opened) {
           const others = isText(tab.input) ? tabsOf(tab.input.uri).filter((other) => other !== tab) : [];
           others.forEach((other) => this.unseen.delete(other)); // only somebody who looks at it opens it again
-          if (others.length === 0 && isItsOwn(tab)) {
-            this.unseen.set(tab, Date.now());
+          if (others.length === 0 && this.isItsOwn(tab)) {
+            this.unseen.set(tab, { opened: Date.now(), wasActive: tab.isActive });
           }
         }
         // when a tab closes, its neighbour becomes active without anybody looking at it
-        const seen = changed.filter((tab) => tab.isPinned || (tab.isActive && !this.closing && !isAlone(tab)));
+        const seen = changed.filter((tab) => tab.isPinned || (this.becameActive(tab) && !this.closing && !isAlone(tab)));
         seen.forEach((tab) => this.unseen.delete(tab));
         void this.closeUnseen();
       }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.noteUnsaved(document)),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
         if (kind !== undefined) {
           this.lookedAt(textEditor.document);
@@ -84,8 +94,44 @@ export class Unopened implements vscode.Disposable {
     clearTimeout(this.worked.get(name));
     this.worked.set(
       name,
-      setTimeout(() => this.worked.delete(name), LATE),
+      setTimeout(() => {
+        this.worked.delete(name);
+        this.unsaved.delete(name);
+      }, LATE),
     );
+  }
+
+  private noteUnsaved(document: vscode.TextDocument): void {
+    const name = document.uri.toString();
+    const known = this.unsaved.get(name);
+    if (document.isDirty && this.worked.has(name) && (!known || known.until !== undefined)) {
+      this.unsaved.set(name, { since: Date.now() });
+    } else if (!document.isDirty && known) {
+      known.until ??= Date.now();
+    }
+  }
+
+  /** Whether a tab is one that VS Code opens by itself. One that somebody opens is clean, a preview, or active. But a tab in an empty group is
+   * always active. */
+  private isItsOwn(tab: vscode.Tab): boolean {
+    return (tab.isDirty || this.wasUnsaved(tab)) && !tab.isPreview && (!tab.isActive || isAlone(tab));
+  }
+
+  /** Whether VS Code may have meant to open it when it was unsaved. */
+  private wasUnsaved(tab: vscode.Tab): boolean {
+    const known = isText(tab.input) ? this.unsaved.get(tab.input.uri.toString()) : undefined;
+    return known?.until !== undefined && known.until - known.since >= UNSAVED && Date.now() - known.until <= SAVED;
+  }
+
+  /** Whether somebody made an unseen tab active. It also changes when it is saved. */
+  private becameActive(tab: vscode.Tab): boolean {
+    const known = this.unseen.get(tab);
+    if (!known) {
+      return false;
+    }
+    const before = known.wasActive;
+    known.wasActive = tab.isActive;
+    return tab.isActive && !before;
   }
 
   private isShown(uri: string): boolean {
@@ -120,7 +166,7 @@ export class Unopened implements vscode.Disposable {
 
   /** How long it is to be shown yet, in milliseconds. */
   private shownFor(tab: vscode.Tab): number {
-    return tab.isActive ? Math.max(0, (this.unseen.get(tab) ?? 0) + SHOWN - Date.now()) : 0;
+    return tab.isActive ? Math.max(0, (this.unseen.get(tab)?.opened ?? 0) + SHOWN - Date.now()) : 0;
   }
 
   private closeLater(times: readonly number[]): void {
@@ -130,11 +176,6 @@ export class Unopened implements vscode.Disposable {
       this.later = setTimeout(() => void this.closeUnseen(), soonest);
     }
   }
-}
-
-/** A tab that somebody opens is clean at first, a preview, or active. But a tab in an empty group is always active. */
-function isItsOwn(tab: vscode.Tab): boolean {
-  return tab.isDirty && !tab.isPreview && (!tab.isActive || isAlone(tab));
 }
 
 function isAlone(tab: vscode.Tab): boolean {
