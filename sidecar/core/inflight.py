@@ -33,7 +33,7 @@ from sidecar.core.misapplied import (
     steps,
     typed_into,
 )
-from sidecar.core.normal import normal, say_the_same
+from sidecar.core.normal import Normal, normal, say_the_same
 from sidecar.core.overlay import Document
 from sidecar.core.rope import Rope
 from sidecar.core.text import Text
@@ -503,14 +503,15 @@ class Astray:
 def made_untold(
     text: Text, edits: Sequence[TextEdit], known: Sequence[str], coordinates: Coordinates
 ) -> tuple[Text, ChangeSet] | None:
-    """The text among `known` (texts that the disk held) on which the edits were made, and the changes they made there, if these lead to `text`;
-    otherwise None."""
-    now = str(text)
+    """The text among `known` (texts that the disk held, in the compared form) on which the edits were made, and the changes they made there, if these
+    lead to `text`; otherwise None. Both are raw, with the line ends of `text`."""
+    now = Normal(str(text))
+    folded = [replace(edit, new_text=fold(edit.new_text)) for edit in edits]
     for one in known:
-        there = Text.of(one)
-        made = made_on(there, edits, coordinates)
-        if made is not None and one != now and made.apply(one) == now:
-            return there, made
+        made = made_on(Text.of(one), folded, coordinates)
+        if made is not None and one != now.text and made.apply(one) == now.text:
+            back = now.changes_in_raw(made.invert(one))
+            return Text.of(back.apply(now.raw)), back.invert(now.raw)
     return None
 
 

@@ -352,6 +352,27 @@ def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     play_seen(tmp_path, replace(LSP_MODE, closes_first=True), case)
 
 
+@pytest.mark.parametrize("crlf", [0, 3], ids=["LF", "mixed line ends"])
+def test_an_edit_made_where_nobody_sees_it_until_the_document_is_opened(tmp_path: Path, crlf: int) -> None:
+    """The text with which it is opened is the disk's with the edit, and so the edit is the agent's, also if the user types at once."""
+    (tmp_path / "a.txt").write_bytes(BASE.replace("\n", "\r\n", crlf).encode())
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        assert isinstance(await bench.read("a.txt"), str)
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(0.4)
+        editor.opens("a.txt")
+        await asyncio.sleep(0.02)
+        editor.types("a.txt", "typed ", at=0)
+        done(await write)
+        await asyncio.sleep(5)
+        assert hunks(bench) == ["TWO"]
+        assert editor.text("a.txt") == "typed " + BASE.replace("two", "TWO").replace("\n", "\r\n", crlf)
+
+    play(tmp_path, replace(LSP_MODE, closes_first=True), case, arrives_after=0.1)
+
+
 def test_an_edit_made_where_nobody_sees_it_though_the_document_had_its_text(tmp_path: Path) -> None:
     """The user made the same change, and closed the document without saving before the edit arrived: it came to another text, the file's."""
 

@@ -349,8 +349,7 @@ class Tracked:
     def earlier_on_disk(self, opened: Text) -> Sequence[str]:
         """The texts that the disk held (compared form, newest first) and on which the editor may have made an edit before it reported the document
         open with `opened`. Empty if the disk has `opened` itself: then no edit was made."""
-        text = str(opened)
-        if self.disk is None or "\r" in text or self.is_on_disk(opened):
+        if self.disk is None or self.is_on_disk(opened):
             return ()
         return self.disk.known(self.document.uri)
 
