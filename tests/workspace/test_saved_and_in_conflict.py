@@ -69,6 +69,32 @@ def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=True)
 
 
+def test_what_it_takes_long_after_the_turn_is_the_agents(tmp_path: Path) -> None:
+    """By then nobody can find out any more whose it is (turns seed 1883000145)."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "read", "a.txt", call="r")
+        await calls(turn, "edit", "a.txt", call="w1", puts=WRITTEN)
+        await saves(editor, "one", "mine")
+        await calls(turn, "edit", "a.txt", call="w2", puts=THEIRS_THEN)
+        assert len(turn.bench.workspace.conflicts.rows()) == 1
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(30)
+        editor.looks_at_disk()
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == THEIRS_THEN
+        assert [(old, new) for _, old, new in listed(bench)] == [
+            ("mine", "theirs"),
+            ("two", "TWO"),
+            ("five", "FIVE"),
+        ]
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=True)
+
+
 @pytest.mark.parametrize("saved", [True, False], ids=["saved", "thrown away"])
 @pytest.mark.parametrize("seconds", [0.02, 0.1])
 @pytest.mark.parametrize("later", [0.0, 0.3])

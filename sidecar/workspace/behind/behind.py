@@ -36,6 +36,7 @@ from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import (
+    Apart,
     Leg,
     Seen,
     as_one,
@@ -107,9 +108,8 @@ class Behind:
             self.is_being_filled,
         )
         self._passing = Passing(self._glimpses)
-        self._apart: dict[DocumentUri, tuple[str, list[Leg]]] = {}
-        """By open document with unsaved work: the changes of its file that it could not take, with their authors, and
-        the text from which they start."""
+        self._apart: dict[DocumentUri, Apart] = {}
+        """By open document with unsaved work."""
         self._written = Written()
         self._seen: dict[DocumentUri, Seen] = {}
         """By document: the change of its file that is being brought into it."""
@@ -269,7 +269,7 @@ class Behind:
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
-        known = self._apart_from(uri, before)
+        known = self._apart.get(uri, Apart()).since(before)
         last = known[-1].after if known else before
         ours = self._written.takes(uri, last, disk)
         waits = bool(ours) or any(leg.is_ours for leg in known)
@@ -457,11 +457,6 @@ class Behind:
         """The user has saved over the changes that a document could not take from the disk."""
         self._apart.pop(uri, None)
 
-    def _apart_from(self, uri: DocumentUri, before: str) -> list[Leg]:
-        """The changes that the document could not take since its file said `before` (compared form), with their authors."""
-        start, legs = self._apart.get(uri, ("", []))
-        return legs if start == before else []
-
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """The user decided a conflict, and `changes` of the mirror, which says `before` (raw), are about to be made.
         The change on the disk was journalled when it was found. None: there is nothing of it to review."""
@@ -477,15 +472,15 @@ class Behind:
         """Mirror and disk were brought together, or that failed: enters the change where it belongs. `is_save`: the
         editor reported meanwhile that the user typed this text and saved it."""
         first, uri = tracked, tracked.document.uri
-        start, left = self._apart.pop(uri, ("", []))
-        known = left if start == seen.start else []
-        settled = {leg.author for leg in known}
+        left = self._apart.pop(uri, Apart())
+        known = left.since(seen.start)
+        settled = {leg.author for leg in known if leg.author is not None}
         # A change that replaced more than its author had read is recorded again
-        for leg in [] if known else left:
-            if leg.author is not None:
+        for leg in left.legs:
+            if leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, "failed")
         if tracked.apart and not tracked.closed:
-            self._apart[uri] = seen.taken, seen.left()
+            self._apart[uri] = Apart(seen.taken, seen.left(), seen.saved)
         was_closed = self._state.documents.get(uri) is None  # then `closed` enters what is in conflict
         tracked, at_rest = await self._at_rest(tracked, wanted=seen.changes is not None)
         written = first.agents_edits != seen.writes or (tracked is not first and tracked.agents_edits > 0)
@@ -505,7 +500,7 @@ class Behind:
         elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
             # The next look begins where this one did
             state = "failed"
-            self._apart[uri] = seen.start, known
+            self._apart[uri] = Apart(seen.start, known)
             self.accounts.not_entered(uri, disk, seen.start)
             self._passing.are(uri, known[-1].after if known else seen.start, seen.passed)
         elif seen.changes is not None and not (together and at_rest and not written):
@@ -617,10 +612,10 @@ class Behind:
     def _left_in_file(self, tracked: Tracked) -> None:
         """Enters the changes of the file that the document could not take before it was closed."""
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
-        start, legs = self._apart.pop(uri, ("", []))
-        begin, ours = self._written.left(uri, legs[-1].after if legs else None)
-        before = raw_before(start if legs else begin, raw)
-        legs = [*legs, *ours]
+        apart = self._apart.pop(uri, Apart())
+        begin, ours = self._written.left(uri, apart.legs[-1].after if apart.legs else None)
+        before = raw_before(apart.start if apart.legs else begin, raw)
+        legs = [*apart.legs, *ours]
         taken_back = tracked.still_taken_back()  # `Unsaved` takes that back in the file, too
         for leg in legs:
             after = raw_before(leg.after, raw)

@@ -103,6 +103,24 @@ class Seen:
         return list(self.legs[taken:])
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The changes of a file that its open document, which has unsaved work, could not take, with their authors. Texts are in the compared form."""
+
+    start: str = ""
+    """The text from which they start."""
+    legs: Sequence[Leg] = ()
+    saved: str | None = None
+    """As in `Seen`."""
+
+    def since(self, before: str) -> Sequence[Leg]:
+        """The changes since the file said `before`. If the editor takes the last one over, it replaces what was saved on top of `start`, too: measured
+        from that, it is the same author's, but has to be journalled again."""
+        if before == self.start:
+            return self.legs
+        return [replace(leg, author=None) for leg in self.legs[-1:]] if before == self.saved else ()
+
+
 def has(before: str, now: str, texts: Sequence[str]) -> bool:
     """Whether the mirror, which says `now`, has one of `texts` beside what the user typed. The file said these texts
     after `before`. All are in the compared form."""
