@@ -126,3 +126,30 @@ def test_what_the_user_did_between_them_is_what_a_change_in_the_second_begins_wi
     )
     assert files(tmp_path) == {"a.txt": MINE.encode()}
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
+
+
+@custom
+@pytest.mark.parametrize("last", [0o755, 0o640], ids=oct)
+def test_a_mode_that_the_first_has_set_again_stays_when_the_seconds_is_rejected(
+    tmp_path: Path, custom: bool, last: int
+) -> None:
+    """(turns seed 1883001354)"""
+    file, modes = tmp_path / "a.txt", [0o755, 0o600, last]
+    file.write_text(BASE)
+    file.chmod(0o644)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(lambda folder: file.chmod(modes.pop(0)))(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        other = await bench.another_session()
+        for session in (other, bench.session):
+            await asyncio.sleep(15)
+            await bench.workspace.start_prompt(session, [])[2]
+        await asyncio.sleep(15)
+        for selector, mode in ((Selector(session_id=other), last), (Selector(everything=True), 0o644)):
+            assert not (await bench.workspace.review.reject(selector)).impossible
+            assert file.stat().st_mode & 0o777 == mode
+        assert not bench.workspace.review.changes(Selector())
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)

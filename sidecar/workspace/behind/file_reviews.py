@@ -338,13 +338,14 @@ class FileReviews:
 
     async def as_it_is_put_back(self, change: FileChange) -> FileChange:
         """The row with the states right before and after it is put back, for the journal. A moved file and a file whose
-        mode changed keep their current content. A file that was created empty, and is empty again, may have any mode."""
+        mode changed keep their current content, and the mode that a later row has set. A file that was created empty,
+        and is empty again, may have any mode."""
         if not (change.moved_from or change.kind == "mode" or change.is_made_empty):
             return await self._without_gone(change)
         now = await self.found(change.path)
         if not isinstance(now, FileState) or (change.is_made_empty and (now.data or now.is_link)):
             return change
-        was = change.before
+        was = now if self._is_covered(change) else change.before
         return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
 
     async def put_back(self, change: FileChange, syncs: FolderSyncs) -> str:
@@ -371,9 +372,9 @@ class FileReviews:
             self._now[change.path] = change.before
         return why
 
-    def rejected(self, change: FileChange) -> None:
+    async def rejected(self, change: FileChange) -> None:
         """The change was put back, and that outlasts a crash."""
-        self._drop(change)
+        await self._drop_beneath(self._changes.get(change.id, change))
 
     async def _without_gone(self, change: FileChange) -> FileChange:
         """The row without what was taken back in the file while it was gone: that must not come back with the file."""
@@ -434,7 +435,7 @@ class FileReviews:
         """Drops a row. A later row of the same path that begins with this row's result then begins with what was there
         before this row. If it ends with that, it is dropped, too."""
         self._drop(change)
-        above = next((c for c in self if c.path == change.path and c.id > change.id), None)
+        above = self._above(change)
         if above is None or above.moved_from:
             return
         begins = _without(change, above.before)
@@ -445,6 +446,17 @@ class FileReviews:
         followed = self._changes[above.id] = replace(above, before=begins)
         self._moved(followed)
         await self._store(followed)
+
+    def _above(self, change: FileChange) -> FileChange | None:
+        """The next row of the same path."""
+        return next((c for c in self if c.path == change.path and c.id > change.id), None)
+
+    def _is_covered(self, change: FileChange) -> bool:
+        """Whether a later row has set the mode that this one had set: nothing of this one is left on the disk."""
+        above = self._above(change)
+        if change.kind != "mode" or above is None or above.kind != "mode":
+            return False
+        return _without(change, above.before) is not above.before
 
     def _moved(self, change: FileChange) -> None:
         """Reports rows that come and go at the same moment together."""

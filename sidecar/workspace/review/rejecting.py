@@ -177,7 +177,7 @@ class Rejecter:
             await self._state.storage.sync(syncs)
         for number in free:
             if not results[number]:
-                files.rejected(changes[number])
+                await files.rejected(changes[number])
         ended: dict[bool, list[str]] = {True: [], False: []}
         for (number, _), entry_id in zip(entries, ids, strict=True):
             ended[not results[number]].append(entry_id)
