@@ -27,6 +27,7 @@ from sidecar.core.misapplied import (
     looks_applied,
     made_on,
     overwrites,
+    puts_back,
     separate,
     separate_all,
     states,
@@ -445,7 +446,8 @@ class InFlight:
         again = separate(there, self.edits, newer, self._coordinates)
         if again is None or again.is_undone:
             return False
-        # if not, the user undid and redid it
+        if there == self.expected and puts_back(there, self._changes, self.edits, newer, self._coordinates):
+            return False
         return overwrites(there, self.edits, newer, self._coordinates, meant=self.made_for)
 
     def comes_late(self, there: Text, newer: Sequence[Edit]) -> bool:

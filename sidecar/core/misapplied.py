@@ -103,6 +103,36 @@ def overwrites(
     return there != meant and fold(str(there)) != fold(str(meant))
 
 
+def puts_back(
+    there: Text,
+    made: ChangeSet,
+    sent: Sequence[TextEdit],
+    received: Sequence[Edit],
+    coordinates: Coordinates,
+) -> bool:
+    """Whether `received` has our edits only after everything that `made`, the same edits, had done in `there` was taken out: the user undid and redid
+    it, or the editor took the file's text and we gave back what that lacked."""
+    run = _run(states(there, received), sent, received, coordinates)
+    if run is None:
+        return False
+    left, growth = list[tuple[int, int]](), 0
+    for edit in made.edits:
+        left.append((edit.start + growth, edit.start + growth + len(edit.new)))
+        growth += edit.growth
+    for newer in received[: run.first]:
+        left = [moved for span in left if (moved := _untouched(*span, newer)) is not None]
+    return not left
+
+
+def _untouched(start: int, end: int, edit: Edit) -> tuple[int, int] | None:
+    """Where that part of a text is after the edit; None if the edit has touched it."""
+    if start == end == edit.start == edit.end:
+        return None  # what stood there before it was deleted is back
+    if edit.end <= start:
+        return start + edit.growth, end + edit.growth
+    return (start, end) if edit.start >= end else None
+
+
 def made_on(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> ChangeSet | None:
     """The changes that an editor makes when it applies our edits to `text`. None if they would overlap there."""
     edits = [

@@ -21,6 +21,7 @@ from tests.support.editor_habits import (
     WELL_BEHAVED,
     Habits,
 )
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_writes import BASE, done, play, play_seen, refused
 
@@ -340,6 +341,47 @@ def test_what_a_misplaced_edit_took_away_is_no_agents_work_once_it_is_back(tmp_p
         assert set(journal.states.values()) == {"unknown", "failed"}
 
     play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2, journal=journal)
+
+
+def test_an_edit_that_is_done_again_is_not_taken_for_one_that_comes_late(tmp_path: Path) -> None:
+    """The user takes it back, types, and makes it again, all before the editor has answered (inflight seeds 1970004703, 2000003168)."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        done(await write)
+        assert editor.text("a.txt") == BASE.replace("two", "TWO")
+        uri, at = editor.uri("a.txt"), BASE.index("two")
+        editor.model.replace(uri, at, at + 3, "two")
+        await asyncio.sleep(1)
+        editor.types("a.txt", "typed\n", at=len(BASE))
+        await asyncio.sleep(1)
+        editor.model.replace(uri, at, at + 3, "TWO")
+        await asyncio.sleep(100)
+        assert editor.text("a.txt") == BASE.replace("two", "TWO") + "typed\n"
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, answers_after=90.0), case)
+
+
+@pytest.mark.parametrize(
+    ("thinks", "waits"), [(20.0, 60.0), (70.0, 200.0), (20.0, 5.0)], ids=["", "long", "given up"]
+)
+def test_what_comes_from_the_disk_is_taken_out_if_the_user_has_saved_over_it(
+    tmp_path: Path, thinks: float, waits: float
+) -> None:
+    """The editor asks its user before it makes the edit. Nobody may wait for it any more by then."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(BASE.replace("two\n", ""))
+        tick()
+        reading = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(2)
+        assert editor.saves("a.txt")
+        await asyncio.sleep(waits - 2)
+        reading.cancel()
+        await asyncio.sleep(200)
+        assert editor.text("a.txt") == BASE
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, thinks=thinks), case, custom=False)
 
 
 def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:

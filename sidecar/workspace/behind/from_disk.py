@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
-from sidecar.core.inflight import Phase
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
@@ -121,10 +120,8 @@ class FromDisk:
         unmoved = self._files.is_unmoved(tracked, now, on_disk)
         if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
             return False
-        sent = await self._sender.send(tracked, raw, "Changed on disk")
-        # If the user saved over the disk's text, they want their own, even if the change was already on its way.
-        outdated = sent.watch.saved_over and not tracked.is_on_disk(Text.of(on_disk.text))
-        if sent.flight.phase is Phase.DISPLACED or (sent.landed and outdated):
+        sent = await self._sender.send(tracked, raw, "Changed on disk", disk=Text.of(on_disk.text))
+        if sent.is_unwanted:
             what = "what was changed on the disk"
             await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
             return False

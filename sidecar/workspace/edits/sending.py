@@ -66,11 +66,22 @@ class Sent:
     watch: Watch
     request: Request
     landing: Landing | None
+    disk: Text | None = None
+    """The text on the disk that the edit is to bring into the document."""
     settled: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def landed(self) -> bool:
         return self.flight.phase in (Phase.EXACT, Phase.THERE)
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether the document has something of the edit that must not stay: at a wrong place, or of a text on the disk that the user has saved over. They want
+        their own then, even if the change was already on its way."""
+        is_outdated = (
+            self.disk is not None and self.watch.saved_over and not self.tracked.is_on_disk(self.disk)
+        )
+        return self.flight.phase is Phase.DISPLACED or (self.landed and is_outdated)
 
     @property
     def reason(self) -> str:
@@ -199,22 +210,24 @@ class Sender:
         label: str,
         landing: Landing | None = None,
         after: Text | None = None,
+        disk: Text | None = None,
     ) -> Sent:
         """Send `changes` to the current text of the document. Nothing is awaited before the request is out.
 
         `landing` is called when the expected text was seen, even if that is late, and before anything newer is looked at. Without it, the edit counts like
-        one of the editor's own. `after`: the resulting text, if somebody has already made it. If the answer does not come in time, the returned edit has not
-        ended."""
+        one of the editor's own. `after`: the resulting text, if somebody has already made it. `disk`: as in `Sent`. If the answer does not come in time, the
+        returned edit has not ended."""
         document = tracked.document
         before = document.snapshot()
         edits = self._editor.capabilities.coordinates.edits(before, changes)
         sent = self._begin(
             tracked, led_to(before, changes) if after is None else after, landing, changes, edits
         )
+        sent.disk = disk
         edit = DocumentEdit(document.client_uri, document.version, edits)
         sent.request = self.dispatch(label, edit, sent.watch.news)
         self._under_way.append(sent)
-        ended = True
+        ended = False
         try:
             ended = await self._follow(sent)
         finally:
@@ -278,11 +291,10 @@ class Sender:
         return True
 
     async def _late(self, sent: Sent) -> None:
-        """Follow an edit whose answer was given up, and note what it did all the same. At a wrong place it is taken out, because the agent was told to read
-        again."""
+        """Follow an edit whose answer was given up, and note what it did all the same. What must not stay is taken out; the agent was told to read again."""
         await self._follow(sent)
         self._settle(sent)
-        if sent.flight.phase is Phase.DISPLACED:
+        if sent.is_unwanted:
             await self.take_out(sent, "taken back", "an edit", sent.tracked.name)
 
     def _settle(self, sent: Sent) -> None:
