@@ -446,7 +446,9 @@ class InFlight:
         again = separate(there, self.edits, newer, self._coordinates)
         if again is None or again.is_undone:
             return False
-        if there == self.expected and puts_back(there, self._changes, self.edits, newer, self._coordinates):
+        if there == self.expected and puts_back(
+            there, self._changes, self.edits, newer, self._coordinates, meant=self.made_for
+        ):
             return False
         return overwrites(there, self.edits, newer, self._coordinates, meant=self.made_for)
 

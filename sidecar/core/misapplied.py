@@ -109,11 +109,14 @@ def puts_back(
     sent: Sequence[TextEdit],
     received: Sequence[Edit],
     coordinates: Coordinates,
+    *,
+    meant: Text,
 ) -> bool:
-    """Whether `received` has our edits only after everything that `made`, the same edits, had done in `there` was taken out: the user undid and redid
-    it, or the editor took the file's text and we gave back what that lacked."""
-    run = _run(states(there, received), sent, received, coordinates)
-    if run is None:
+    """Whether `received` has our edits, on the lines that they were `meant` for, only after everything that `made`, the same edits, had done in `there`
+    was taken out: the user undid and redid it, or the editor took the file's text and we gave back what that lacked."""
+    texts = states(there, received)
+    run = _run(texts, sent, received, coordinates)
+    if run is None or not _has_lines(texts[run.first], sent, meant):
         return False
     left, growth = list[tuple[int, int]](), 0
     for edit in made.edits:
@@ -122,6 +125,13 @@ def puts_back(
     for newer in received[: run.first]:
         left = [moved for span in left if (moved := _untouched(*span, newer)) is not None]
     return not left
+
+
+def _has_lines(text: Text, sent: Sequence[TextEdit], meant: Text) -> bool:
+    """Whether the lines that our edits are on are the same in both texts."""
+    lines = {line for edit in sent for line in range(edit.start.line, edit.end.line + 1)}
+    most = min(text.line_count, meant.line_count)
+    return all(line < most and text.line(line) == meant.line(line) for line in lines)
 
 
 def _untouched(start: int, end: int, edit: Edit) -> tuple[int, int] | None:
