@@ -37,6 +37,7 @@ from sidecar.core.hunk import (
     without_edited_lines,
 )
 from sidecar.core.left import Left
+from sidecar.core.narrow import FROM
 from sidecar.core.places import Places
 from sidecar.core.remembered import Hunks, Remembered, Seen
 from sidecar.core.respelled import respelled, spelled_as
@@ -528,8 +529,9 @@ def _replaced(before: Text, edit: _Put, shift: int, start: int, end: int) -> Any
 
 
 def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
-    """The edits of `changes`, which lead to `after`."""
-    if isinstance(changes, Places) or after.is_narrow:
+    """The edits of `changes`, which lead to `after`. A large new text shares the chunks of that."""
+    is_large = isinstance(changes, Places) or any(len(edit.new) >= FROM for edit in changes.edits)
+    if is_large or after.is_narrow:
         places = changes if isinstance(changes, Places) else Places.of(changes, after)
         for start, end, new_start, new_end in places.hunks:
             yield _Put(start, end, after.part(new_start, new_end))

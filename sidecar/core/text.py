@@ -297,11 +297,10 @@ class Text:
         return self._between(start_chunk, start - before, end_chunk, end - end_before)
 
     def part(self, start: int, end: int) -> str | Text:
-        """Like `slice`, but returns a Text with the chunks of this one if a string would take much more memory."""
+        """Like `slice`, but what is large is returned as a Text with the chunks of this one, and so not copied."""
         if (start, end) == (0, self._length) and self.is_narrow:
             return self
-        large = end - start >= max(narrow.FROM, 1) and self.is_narrow
-        return Text(*self._part(start, end)) if large else self.slice(start, end)
+        return Text(*self._part(start, end)) if end - start >= max(narrow.FROM, 1) else self.slice(start, end)
 
     def find(self, character: str, start: int) -> int:
         """The offset of the first such character at or after `start`; -1 if there is none."""
