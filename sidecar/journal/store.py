@@ -259,21 +259,38 @@ class Store:
         """Return the texts and states of the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from
         before a removal that is still in force belong to another file, unless the file existed again when it was next written.
 
-        If something was taken back between the moment in which `write` was made and that in which it was noted, it is returned instead, turned round."""
+        If something was taken back in the text that `write` found, between the moment in which it was made and that in which it was noted or in a
+        document that stayed open, it is returned instead, turned round."""
         found: list[tuple[Texts, States | None]] = []
         newer = write
-        entries = (one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path)
-        for one in entries:
-            if one.id >= write.id or one.state == "failed":
-                continue
+        every = [one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path]
+        since = self._taken_back_in(write, [one for one in every if one.id > write.id])
+        earlier = [one for one in every if one.id < write.id and one.state != "failed"]
+        for number, one in enumerate(earlier):
             if one.agent in TAKES_BACK:
-                return found if found or newer is not write else self._not_yet_there(write, [one, *entries])
+                return (
+                    found or since or (self._not_yet_there(write, earlier[number:]) if newer is write else [])
+                )
             if one.has_removed and not newer.existed:
                 break
             newer = one
             if one.state in ("undone", "rejected"):
                 found.append((self.texts(one.id), self.states(one.id)))
-        return found
+        return found or since
+
+    def _taken_back_in(
+        self, write: Recorded, entries: Sequence[Recorded]
+    ) -> list[tuple[Texts, States | None]]:
+        """Return what was taken back in the text that `write` removed, oldest first and turned round. `entries`: those after `write`, newest first."""
+        text = self.texts(write.id).before
+        back: list[tuple[Texts, States | None]] = []
+        for one in reversed(entries):
+            texts = self.texts(one.id)
+            if not _has_taken_back(one) or texts.before != text or text is None:
+                break
+            back.append(self._turned_round(one))
+            text = texts.after
+        return back
 
     def _not_yet_there(
         self, write: Recorded, entries: Sequence[Recorded]
@@ -283,15 +300,16 @@ class Store:
         was = self.texts(write.id).before
         back: list[tuple[Texts, States | None]] = []
         for one in entries:
-            if one.agent not in TAKES_BACK or one.state != "done":
+            if not _has_taken_back(one):
                 break
-            texts, states = self.texts(one.id), self.states(one.id)
-            back.append(
-                (Texts(texts.after, texts.before), None if states is None else (states[1], states[0]))
-            )
-            if texts.before == was and was is not None:
+            back.append(self._turned_round(one))
+            if self.texts(one.id).before == was and was is not None:
                 return back[::-1]
         return []
+
+    def _turned_round(self, one: Recorded) -> tuple[Texts, States | None]:
+        texts, states = self.texts(one.id), self.states(one.id)
+        return Texts(texts.after, texts.before), None if states is None else (states[1], states[0])
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
         """Return what `gone` finds for this write."""
@@ -522,6 +540,10 @@ class Store:
             with suppress(sqlite3.Error):
                 db.connection.close()
             db.alive.close()
+
+
+def _has_taken_back(write: Recorded) -> bool:
+    return write.agent in TAKES_BACK and write.state == "done"
 
 
 def _is_mode(states: States | None) -> bool:

@@ -72,3 +72,22 @@ def test_what_comes_back_with_the_file(tmp_path: Path, case: str) -> None:
         store.finish(removed, "done")
         found = less_gone(FileState(was.encode(), 0o644), store.gone_before(removed), PATH)
     assert text_of(found) == back
+
+
+@pytest.mark.parametrize(
+    ("after", "state", "back"),
+    [([FIRST], "done", FIRST), ([FIRST, BASE], "done", BASE), ([FIRST], "failed", BOTH)],
+    ids=["one", "both", "it failed"],
+)
+def test_what_was_taken_back_in_a_document_that_stayed_open(
+    tmp_path: Path, after: list[str], state: EntryState, back: str
+) -> None:
+    """(turns seed 1883002017)"""
+    with Store(tmp_path / "j") as store:
+        store.finish(store.begin(entry(BASE, BOTH, PATH)), "done")
+        removed = store.begin(entry(BOTH, None, PATH))
+        store.finish(removed, "done")
+        for before, then in zip([BOTH, *after], after, strict=False):
+            store.finish(store.begin(entry(before, then, PATH, agent="reject")), state)
+        found = less_gone(FileState(BOTH.encode(), 0o644), store.gone_before(removed), PATH)
+    assert text_of(found) == back
