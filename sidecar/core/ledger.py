@@ -530,10 +530,10 @@ def _replaced(before: Text, edit: _Put, shift: int, start: int, end: int) -> Any
 
 def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
     """The edits of `changes`, which lead to `after`. A large new text shares the chunks of that."""
-    is_large = isinstance(changes, Places) or any(len(edit.new) >= FROM for edit in changes.edits)
-    if is_large or after.is_narrow:
-        places = changes if isinstance(changes, Places) else Places.of(changes, after)
-        for start, end, new_start, new_end in places.hunks:
+    if isinstance(changes, ChangeSet) and (after.is_narrow or any(len(e.new) >= FROM for e in changes.edits)):
+        changes = Places.of(changes, after)
+    if isinstance(changes, Places):
+        for start, end, new_start, new_end in changes.hunks:
             yield _Put(start, end, after.part(new_start, new_end))
     else:
         yield from (_Put(edit.start, edit.end, edit.new) for edit in changes.edits)
