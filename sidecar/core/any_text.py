@@ -10,8 +10,8 @@ from sidecar.core.narrow import Narrow, takes_more
 from sidecar.core.text import Text
 
 AnyText: TypeAlias = str | Text
-"""A string, or a Text where the string would take much more memory than the text has bytes (`narrowed`). Both have a length, and they
-are equal if their texts are."""
+"""A string, or a Text: of what takes much more memory as a string than it has bytes (`narrowed`), and of large parts of a Text (`part`). Both
+have a length, and they are equal if their texts are."""
 
 
 def narrowed(text: AnyText) -> AnyText:

@@ -25,16 +25,20 @@ THEIRS_THEN = THEIRS.replace("two", "TWO")
 LATER = THEIRS_THEN.replace("three", "THREE")
 
 
+async def comes_in_conflict(turn: Turn, editor: FakeEditor) -> None:
+    await calls(turn, "read", "a.txt", call="r")
+    await calls(turn, "edit", "a.txt", call="w1", puts=WRITTEN)
+    await saves(editor, "one", "mine")
+    await calls(turn, "edit", "a.txt", call="w2", puts=THEIRS_THEN)
+    assert len(turn.bench.workspace.conflicts.rows()) == 1
+
+
 @pytest.mark.parametrize("how", ["it takes it late", "emptied and filled", "written again"])
 def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
     journal = MemoryJournal()
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
-        await calls(turn, "read", "a.txt", call="r")
-        await calls(turn, "edit", "a.txt", call="w1", puts=WRITTEN)
-        await saves(editor, "one", "mine")
-        await calls(turn, "edit", "a.txt", call="w2", puts=THEIRS_THEN)
-        assert len(turn.bench.workspace.conflicts.rows()) == 1
+        await comes_in_conflict(turn, editor)
         if how == "it takes it late":
             editor.looks_at_disk()
             await asyncio.sleep(2)
@@ -72,13 +76,6 @@ def test_what_the_editor_takes_by_itself(tmp_path: Path, how: str) -> None:
 def test_what_it_takes_long_after_the_turn_is_the_agents(tmp_path: Path) -> None:
     """By then nobody can find out any more whose it is (turns seed 1883000145)."""
 
-    async def script(turn: Turn, editor: FakeEditor) -> None:
-        await calls(turn, "read", "a.txt", call="r")
-        await calls(turn, "edit", "a.txt", call="w1", puts=WRITTEN)
-        await saves(editor, "one", "mine")
-        await calls(turn, "edit", "a.txt", call="w2", puts=THEIRS_THEN)
-        assert len(turn.bench.workspace.conflicts.rows()) == 1
-
     async def after(bench: Bench, editor: FakeEditor) -> None:
         await asyncio.sleep(30)
         editor.looks_at_disk()
@@ -92,7 +89,7 @@ def test_what_it_takes_long_after_the_turn_is_the_agents(tmp_path: Path) -> None
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
         assert editor.text("a.txt") == MINE
 
-    play(tmp_path, VSCODE, script, before=opened, after=after, custom=True)
+    play(tmp_path, VSCODE, comes_in_conflict, before=opened, after=after, custom=True)
 
 
 @pytest.mark.parametrize("saved", [True, False], ids=["saved", "thrown away"])

@@ -123,7 +123,7 @@ export class Unopened implements vscode.Disposable {
     return known?.until !== undefined && known.until - known.since >= UNSAVED && Date.now() - known.until <= SAVED;
   }
 
-  /** Whether somebody made an unseen tab active. It also changes when it is saved. */
+  /** Notes whether an unseen tab is active, and says whether it has just become so. A tab changes when it is saved, too. */
   private becameActive(tab: vscode.Tab): boolean {
     const known = this.unseen.get(tab);
     if (!known) {
