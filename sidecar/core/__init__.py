@@ -43,6 +43,7 @@ Documents, reads and writes:
     serve.py          the lines that a read returns
     belief.py         Beliefs: the texts that an agent's write may be based on
     knowledge.py      which of two texts an agent started from, by what it sent
+    in_word.py        whether a position lies within a word
     writes.py         plan_write: an agent's write as a change of the current text
     inflight.py       InFlight: an edit on its way to the editor
     misapplied.py     an edit that the editor made at the wrong place

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.in_word import is_in_word
 
 _PIECE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
 _WORD = re.compile(r"\w")
@@ -77,9 +78,9 @@ def _lines(text: str) -> str:
 
 
 def _words(text: str, start: int, end: int) -> str:
-    while start and _WORD.match(text[start - 1]) and _WORD.match(text[start]):
+    while is_in_word(text, start):
         start -= 1
-    while end < len(text) and _WORD.match(text[end]) and _WORD.match(text[end - 1]):
+    while is_in_word(text, end):
         end += 1
     return text[start:end]
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.in_word import is_in_word
 
 
 def with_shared(base: str, first: str, second: str) -> str:
     """`base` with the changed lines of `first` that `second` has too. `first` was written first, so these changes are not the work of the author
-    of `second`, whatever that author had read. In a line that `second` changed once more, an insertion counts only if all of it is still there.
-    The result equals `base` if `second` has none of the changes."""
+    of `second`, whatever that author had read. In a line that `second` changed once more, an insertion counts only if all of it is still there,
+    and a removal only of whole words. The result equals `base` if `second` has none of the changes."""
     if base in (first, second):
         return base
     later = line_hunks(first, second)
@@ -45,10 +46,19 @@ def _words(base: str, first: str, second: str) -> str:
         shift += edit.growth
         is_there = not any(low < start + len(edit.new) and high > start for low, high in changed)
         new = edit.new if is_there else ""
-        gone = ((max(low, edit.start), min(high, edit.end)) for low, high in removed)
+        gone = (_whole_words(base, edit.start, edit.end, low, high) for low, high in removed)
         edits += [Edit(low, high, "") for low, high in gone if low < high]
         edits.append(Edit(edit.end, edit.end, new))
     return ChangeSet.of(len(base), edits).apply(base)
+
+
+def _whole_words(text: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """What lies between `low` and `high` of the range from `start` to `end`, without words of the range that lie there only in part."""
+    while start < low < end and is_in_word(text, low):
+        low += 1
+    while start < high < end and is_in_word(text, high):
+        high -= 1
+    return max(low, start), min(high, end)
 
 
 def _in_second(later: Sequence[Hunk], hunk: Hunk) -> tuple[int, int]:
