@@ -73,7 +73,7 @@ class Glimpses:
                 if data is None or isinstance(data, Refusal):
                     continue
             at = gone_at(path) if stat is None else changed_at(stat)
-            if stat is None or self._starts.mode(session.id, path) in (None, mode):
+            if stat is None or self._mode_then(session, path) in (None, mode):
                 self._first.pop(path, None)  # the noted change was another file's, or is undone
             else:
                 self._first.setdefault(path, at)
@@ -81,6 +81,12 @@ class Glimpses:
             self._evidence.found(
                 session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
             )
+
+    def _mode_then(self, session: Session, path: str) -> int | None:
+        """The mode that a change of the file's mode is measured from: that of the turn's start or, if the file did not exist then, of the file that
+        agents had removed there; None: there was none."""
+        at_start, before = self._starts.mode(session.id, path), self._files.began_as(path)
+        return before.mode if at_start is None and before is not None else at_start
 
     def _brought_back(self) -> Iterator[tuple[str, Stat | None]]:
         """Files that agents removed or moved and that exist again, each with its stat if that is new since the last

@@ -62,7 +62,7 @@ class TreeStart:
     the look is not known."""
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
     seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
-    """By name of a file that changed: its stat when it was last asked for."""
+    """By name of a file that changed or came since: its stat when it was last asked for."""
     _held: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """By name: contents from the last commit that were asked for. Git is started once for many files, and not for each request."""
     _room: int = MAX_TEXTS

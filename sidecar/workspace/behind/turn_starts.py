@@ -309,15 +309,22 @@ class TurnStarts:
                 folder = os.path.dirname(folder)
         return found
 
+    def came(self, path: str, stat: Stat) -> None:
+        """A file (canonical path), with this stat, was found that did not exist when the running turns began."""
+        for session_id in self._starts:
+            found = self._tree_of(session_id, path)
+            if found is not None and not found[0].has(found[1]):
+                found[0].seen[found[1]] = stat
+
     def moved_now(self, session_id: str) -> list[tuple[str, Stat | None]]:
-        """The files from the turn's start that changed since this was last called, with their stat; None: gone.
+        """The files from the turn's start, and those that came since, that changed since this was last called, with their stat; None: gone.
         Synchronous, and therefore only for a few files: if there are more than MAX_AT_ONCE, the result is empty."""
         starts = self._starts.get(session_id, [])
-        if sum(map(len, starts)) > MAX_AT_ONCE:
+        if sum(len(start) + len(start.seen) for start in starts) > MAX_AT_ONCE:
             return []
         found: list[tuple[str, Stat | None]] = []
         for start in starts:
-            now = listed(start.folder, [*start.note.files, *start.saves], _NEVER).files
+            now = listed(start.folder, [*start.note.files, *start.saves, *start.seen], _NEVER).files
             for name in dict.fromkeys([*start.note.files.differing(now), *start.saves, *start.seen]):
                 entry = now.get(name)
                 stat = None if entry is None else entry.stat

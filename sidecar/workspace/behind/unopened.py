@@ -248,7 +248,7 @@ class Unopened:
         if before == state or self._files.says(path, state):
             return ""
         if before is None:
-            self._state.made_folders |= self._starts.made_folders(session.id, path)
+            self._came(session, path, seen)
         start = await self._known.at_start(uri, path)
         maker = self._whole.maker(path) if state is None else None
         if state is None and (maker is None or maker.unknown):
@@ -283,7 +283,7 @@ class Unopened:
         if line_ends:
             before, compared = then.text, now
         if then.text is None:
-            self._state.made_folders |= self._starts.made_folders(session.id, path)
+            self._came(session, path, seen)
         start = await self._known.at_start(uri, path, exact=line_ends)
         was_removed = self._files.was_removed(path)
         parts = await self._whose.parts(uri, path, before, compared, at, start, was_removed=was_removed)
@@ -315,6 +315,11 @@ class Unopened:
         was = None if came is None else came.before
         if was is not None and seen.mode is not None and was.mode != seen.mode:
             await self._whole.enter(path, was, replace(was, mode=seen.mode), parts[-1])
+
+    def _came(self, session: Session, path: str, seen: Glimpse) -> None:
+        self._state.made_folders |= self._starts.made_folders(session.id, path)
+        if seen.stat is not None:
+            self._starts.came(path, seen.stat)
 
     def _enter_text(
         self, uri: DocumentUri, part: Part, author: Author, before: str | None, after: str
