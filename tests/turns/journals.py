@@ -13,7 +13,7 @@ from sidecar.journal.entry import Entry, EntryState
 from tests.support.editor_time import VirtualTimeLoop
 
 NOTED_SECONDS = 0.5
-"""In which a save is noted."""
+"""In which a save is noted once its file has been read."""
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -30,9 +30,10 @@ class Fuse:
     def light(self, moment: int) -> None:
         self._left = moment
 
-    def waits(self) -> None:
-        """The user has just saved: a sidecar that is killed before it could note that takes the save for the agent's, as it says. Not played."""
-        self._not_before = asyncio.get_running_loop().time() + NOTED_SECONDS
+    def waits(self, moment: float) -> None:
+        """The user has just saved: a sidecar that is killed before it could note that takes the save for the agent's, as it says. Not played.
+        `moment`: the longest one of the disk (`SlowDisk`), of which reading a file takes two."""
+        self._not_before = asyncio.get_running_loop().time() + 2 * moment + NOTED_SECONDS
 
     @contextmanager
     def held(self) -> Generator[None]:

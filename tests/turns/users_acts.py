@@ -62,7 +62,7 @@ class UsersActs(Scene):
             if self.editor.buffer(name).dirty:
                 self.say(f"user saves {name}: {self.editor.saves(name)}")
         if self.fuse is not None:
-            self.fuse.waits()
+            self.fuse.waits(self.disk_seconds)
         tick()
         await asyncio.sleep(max(HEARD, random.choice([0, 1, 4])))
 
@@ -105,7 +105,7 @@ class UsersActs(Scene):
             self.editor.replaces(name, lines[line], new)
             saved = self.editor.saves(name) or self.editor.overwrites(name)
             if self.fuse is not None:
-                self.fuse.waits()
+                self.fuse.waits(self.disk_seconds)
             self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
             self.world.users_line(name, line, new)
 
