@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.behind import turn_starts
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -81,5 +82,30 @@ def test_the_mode_of_one_in_the_place_of_another(tmp_path: Path, removed: str) -
         await reject_all(bench)
         assert file.read_text() == f"{BASE}mine\n"
         assert file.stat().st_mode & 0o777 == 0o644
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_however_many_it_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there before is still looked at between acts."""
+    monkeypatch.setattr(turn_starts, "MAX_AT_ONCE", 2)
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for n in range(3):
+            turn.says("edit", f"new{n}.txt", call=f"n{n}")
+            tick()
+            (tmp_path / f"new{n}.txt").write_text("new\n")
+            turn.says("edit", f"new{n}.txt", call=f"n{n}", status="completed")
+            await asyncio.sleep(LOOKED)
+        await runs(turn, "a.txt", CHANGED, "c2")
+        await edits_in_a_shell(file)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert apart(bench) == ["a.txt"]
+        await reject_all(bench)
+        assert file.read_text() == f"{BASE}mine\n"
+        assert not list(tmp_path.glob("new*"))
 
     play(tmp_path, VSCODE, script, after=after)

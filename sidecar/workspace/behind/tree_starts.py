@@ -63,6 +63,8 @@ class TreeStart:
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
     seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
     """By name of a file that changed or came since: its stat when it was last asked for."""
+    came: set[str] = field(default_factory=set[str])
+    """Names of files that were found since."""
     _held: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """By name: contents from the last commit that were asked for. Git is started once for many files, and not for each request."""
     _room: int = MAX_TEXTS
@@ -111,6 +113,11 @@ class TreeStart:
         """
         mode = None if save.put_back else self.mode(name)
         self.saves[name] = save if mode is None else save._replace(mode=mode)
+
+    def comes(self, name: str, stat: Stat) -> None:
+        """A file was found, with this stat, that did not exist."""
+        self.came.add(name)
+        self.seen[name] = stat
 
     def name(self, path: str) -> str | None:
         """The path relative to the folder; None if it is not beneath it."""

@@ -310,21 +310,22 @@ class TurnStarts:
         return found
 
     def came(self, path: str, stat: Stat) -> None:
-        """A file (canonical path), with this stat, was found that did not exist when the running turns began."""
-        for session_id in self._starts:
+        """A file (canonical path), with this stat, was found that did not exist when the running turns began. `moved_now` returns it, too, from now
+        on, unless there are too many."""
+        for session_id, starts in self._starts.items():
             found = self._tree_of(session_id, path)
-            if found is not None and not found[0].has(found[1]):
-                found[0].seen[found[1]] = stat
+            if found is not None and not found[0].has(found[1]) and _are_few(starts, 1):
+                found[0].comes(found[1], stat)
 
     def moved_now(self, session_id: str) -> list[tuple[str, Stat | None]]:
         """The files from the turn's start, and those that came since, that changed since this was last called, with their stat; None: gone.
         Synchronous, and therefore only for a few files: if there are more than MAX_AT_ONCE, the result is empty."""
         starts = self._starts.get(session_id, [])
-        if sum(len(start) + len(start.seen) for start in starts) > MAX_AT_ONCE:
+        if not _are_few(starts):
             return []
         found: list[tuple[str, Stat | None]] = []
         for start in starts:
-            now = listed(start.folder, [*start.note.files, *start.saves, *start.seen], _NEVER).files
+            now = listed(start.folder, [*start.note.files, *start.saves, *start.came], _NEVER).files
             for name in dict.fromkeys([*start.note.files.differing(now), *start.saves, *start.seen]):
                 entry = now.get(name)
                 stat = None if entry is None else entry.stat
@@ -417,6 +418,11 @@ class TurnStarts:
                         path, Before(None), now.modes.get(path), now.links.get(path), now.stats.get(path)
                     )
         return list(found.values())
+
+
+def _are_few(starts: Sequence[TreeStart], more: int = 0) -> bool:
+    """Whether these files, and so many more, can be looked at without letting other tasks run."""
+    return sum(map(len, starts), more) + sum(len(start.came) for start in starts) <= MAX_AT_ONCE
 
 
 def _for_journal(session: Session, look: _Look, folders: Sequence[FolderStart]) -> TurnStart:
