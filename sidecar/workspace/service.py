@@ -134,7 +134,7 @@ class Workspace:
         starts = TurnStarts(journal, noted)
         whose = Whose(self._evidence, journal, self.state.documents.disk)
         behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
-        self._behind = behind
+        self._settling = behind.settling
         self.conflicts = Conflicts(lambda: editor.capabilities)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts, behind)
         self._disk_watch = DiskWatch(
@@ -229,9 +229,9 @@ class Workspace:
         if note:
             log.warning("%s: %s", modification.uri, note)
         if closing is not None:
-            self._behind.closed(closing, self.conflicts.on_disk(closing))
+            self._settling.closed(closing, self.conflicts.on_disk(closing))
             if closing.looking.locked():
-                self._tasks.start_soon(self._behind.closed_while_looked_at, closing)
+                self._tasks.start_soon(self._settling.closed_while_looked_at, closing)
             self.conflicts.ended(closing, "closed")
             self._unsaved.closed(closing)
             if self.state.is_reviewed(closing):

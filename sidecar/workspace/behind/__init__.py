@@ -1,7 +1,7 @@
 """Changes that are made on the disk behind the editor: who made them, and how they come into open documents.
 
 accounts.py      Accounts: what files are known to say since the running turns began
-behind.py        Behind: finds out who changed the files of open documents, journals the changes and enters them in the ledger
+behind.py        Behind: finds out who changed the files of open documents, and journals the changes
 disk_watch.py    DiskWatch: checks the relevant files while an agent works, and shortly after
 entering.py      Entering: journals changes found on the disk, and enters those of open documents in the ledger
 evidence.py      Evidence: which agent's tool calls named which files, and when they ran
@@ -18,6 +18,7 @@ passing.py       Passing: the texts that the file of an open document had before
 reconcile.py     Reconciler: brings an open document and its changed file together
 reload.py        Reloader: has the editor reload a document from the disk, with the user's changes on top
 renames.py       Renames: a file that an agent moved is one row, "renamed from", and is moved back whole
+settling.py      Settling: enters such a change in the ledger, once document and file were brought together or that failed
 tree_looks.py    TreeLooks: one scan of a folder, shared by all who ask for it before it begins
 tree_notes.py    TreeNote: the state of all files of one repository, or of a folder without git, at some moment
 tree_starts.py   TreeStart: the state of these files when a session's turn began: a TreeNote, and the user's saves since

@@ -1,9 +1,8 @@
-"""Behind: records changes of open documents' files that are made while agents work. It finds out who made a change,
-journals it, and enters it in the ledger, where it can be rejected.
+"""Behind: finds out who changed the files of open documents while agents work, and journals the changes.
 
 The reconciler brings an open document and its changed file together. Before that it calls `seen`, which finds out who
-made the change and journals it. Afterwards it calls `settle`, which enters the change in the ledger. The change is
-worked out from texts and not from what the editor was seen to do: the editor may have reloaded the file long before
+made the change and journals it. Afterwards it calls `settle` (settling.py), which enters the change in the ledger, where
+it can be rejected. The change is worked out from texts and not from what the editor was seen to do: the editor may have reloaded the file long before
 anybody looked. A change that the mirror already had is not recorded twice (some agents write to the disk *and* send the write).
 
 A file that is opened after it changed is compared with what it is known to have said (known_before.py). whose.py
@@ -19,8 +18,6 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.final_end import same_lines
-from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk, Ledger, ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
@@ -28,7 +25,6 @@ from sidecar.core.shared import with_shared
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Missing, Resolved, Stat
-from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Evidence
@@ -36,18 +32,16 @@ from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import (
-    Apart,
     Leg,
     Seen,
     as_one,
-    changes_of,
     has,
     on_top,
-    raw_before,
     taken_from,
     without,
 )
 from sidecar.workspace.behind.passing import Passing, with_start
+from sidecar.workspace.behind.settling import SETTLE_SECONDS, Settling, opened_with
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
 from sidecar.workspace.behind.whose import Part, Whose
@@ -62,8 +56,6 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import OnDisk
 
-SETTLE_SECONDS = 2.0
-"""How long an edit that is on its way may delay the entering of a change."""
 EMPTY_SECONDS = 2.0
 """How long a command is given to fill a file that it emptied: `command > file` empties the file first."""
 
@@ -108,11 +100,10 @@ class Behind:
             self.is_being_filled,
         )
         self._passing = Passing(self._glimpses)
-        self._apart: dict[DocumentUri, Apart] = {}
-        """By open document with unsaved work."""
         self._written = Written()
-        self._seen: dict[DocumentUri, Seen] = {}
-        """By document: the change of its file that is being brought into it."""
+        self.settling = Settling(
+            state, editor, recorder, self._entering, self.accounts, self._written, self._passing
+        )
         self._empty: dict[DocumentUri, float] = {}
         """By file that a command may be about to fill: since when it is empty (the loop's time, in seconds)."""
         self.making: set[DocumentUri] = set()
@@ -227,7 +218,7 @@ class Behind:
         if uri not in self._written:
             return
         write = self._written.opened_with(uri, disk)
-        if write is None or not _opened_with(tracked, write.before, disk):
+        if write is None or not opened_with(tracked, write.before, disk):
             return
         for leg in self._written.takes(uri, before, disk):
             if leg.part is not None and leg.author is not None:
@@ -235,11 +226,6 @@ class Behind:
                 self._entering.enter_opened(tracked, leg.part, author, normal(old) or before, leg.after)
             before = leg.after
         self.accounts.says(uri, write.after_it)
-
-    def brings_in(self, tracked: Tracked, seen: Seen) -> None:
-        """The change is about to be brought into the document. If the document is opened again before `settle`,
-        `opened` begins with this change."""
-        self._seen[tracked.document.uri] = seen
 
     async def seen(
         self,
@@ -269,7 +255,7 @@ class Behind:
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
-        known = self._apart.get(uri, Apart()).since(before)
+        known = self.settling.apart(uri).since(before)
         last = known[-1].after if known else before
         ours = self._written.takes(uri, last, disk)
         waits = bool(ours) or any(leg.is_ours for leg in known)
@@ -367,7 +353,7 @@ class Behind:
         review = self._entering.review(tracked.document.uri, str(tracked.document.snapshot()))
         legs, file = [Leg(on_disk.text, changed_at(on_disk.stat))], tracked.hunks_then.file
         seen = Seen(legs, before, before, review, None, writes, tracked.saves, file=file)
-        self.brings_in(tracked, seen)
+        self.settling.brings_in(tracked, seen)
         return seen
 
     def comes_after(self, tracked: Tracked, seen: Seen) -> None:
@@ -453,10 +439,6 @@ class Behind:
                 if leg.author is not None:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
-    def over(self, uri: DocumentUri) -> None:
-        """The user has saved over the changes that a document could not take from the disk."""
-        self._apart.pop(uri, None)
-
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """The user decided a conflict, and `changes` of the mirror, which says `before` (raw), are about to be made.
         The change on the disk was journalled when it was found. None: there is nothing of it to review."""
@@ -467,84 +449,6 @@ class Behind:
         return Seen(
             [leg], conflict.base, conflict.base, review, [changes], tracked.agents_edits, tracked.saves
         )
-
-    async def settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool = False) -> None:
-        """Mirror and disk were brought together, or that failed: enters the change where it belongs. `is_save`: the
-        editor reported meanwhile that the user typed this text and saved it."""
-        first, uri = tracked, tracked.document.uri
-        left = self._apart.pop(uri, Apart())
-        known = left.since(seen.start)
-        settled = {leg.author for leg in known if leg.author is not None}
-        # A change that replaced more than its author had read is recorded again
-        for leg in left.legs:
-            if leg.author is not None and leg.author not in settled:
-                await self._recorder.finish(leg.author, "failed")
-        if tracked.apart and not tracked.closed:
-            self._apart[uri] = Apart(seen.taken, seen.left(), seen.saved)
-        was_closed = self._state.documents.get(uri) is None  # then `closed` enters what is in conflict
-        tracked, at_rest = await self._at_rest(tracked, wanted=seen.changes is not None)
-        written = first.agents_edits != seen.writes or (tracked is not first and tracked.agents_edits > 0)
-        if self._seen.get(uri) is seen:
-            del self._seen[uri]
-        # After a save on top of the change, only what the document says is left of it.
-        saves = seen.saves if tracked is first else 0
-        is_there = self._is_same(tracked.saved, disk) or tracked.saves > saves
-        together = is_there and tracked.stat is not None
-        state: EntryState = "done"
-        if seen.counted:
-            pass
-        elif is_save:
-            state = "failed"
-        elif tracked.closed and (seen.changes is not None or was_closed):
-            self._entering.enter_closed(uri, seen)
-        elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
-            # The next look begins where this one did
-            state = "failed"
-            self._apart[uri] = Apart(seen.start, known)
-            self.accounts.not_entered(uri, disk, seen.start)
-            self._passing.are(uri, known[-1].after if known else seen.start, seen.passed)
-        elif seen.changes is not None and not (together and at_rest and not written):
-            state = "failed" if tracked.stat is None else "unknown"
-        elif tracked is not first and self._is_same(tracked.counted, disk):
-            state = "failed"  # it was recorded when the document was opened again
-        elif seen.changes is not None:
-            self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
-            self._entering.enter_in_file(tracked, seen)
-        elif tracked is first and together and not tracked.apart and disk and tracked.history.had(disk):
-            self._entering.enter_instead(tracked, seen, disk)
-        elif tracked is not first and disk is not None and _opened_with(tracked, seen.start, disk):
-            self._entering.enter_reopened(tracked, seen)
-        if state == "failed" and not tracked.closed:  # the next look finds it again
-            self._written.again(uri, seen.start, seen.legs, but_for=settled)
-        for leg in seen.legs:
-            if not leg.is_ours and leg.author is not None and leg.author not in settled:
-                await self._recorder.finish(leg.author, state)
-        tracked.is_clean()  # later edits are measured from the disk's text
-
-    async def _at_rest(self, tracked: Tracked, *, wanted: bool) -> tuple[Tracked, bool]:
-        """The document that is now open under the same URI, else `tracked`, and whether no edit of ours is on its way
-        to it. `wanted`: waits for that.
-
-        The ledger gets what arrives during such an edit only when the edit is settled, and this very change may be part
-        of it. Neovim and eglot report a reload as closing and opening the document; Neovim reports the undo of a reload so, too.
-        """
-        while True:
-            with anyio.move_on_after(SETTLE_SECONDS):
-                while (
-                    tracked.closed and (again := self._state.documents.get(tracked.document.uri)) is not None
-                ):
-                    tracked = again
-                    await tracked.observed.wait()
-            at_rest = not wanted or await tracked.rest(SETTLE_SECONDS)
-            if not tracked.closed or self._state.documents.get(tracked.document.uri) is None:
-                return tracked, at_rest
-
-    def _is_same(self, known: Kept | str | None, disk: str | None) -> bool:
-        """Whether a file's known text is `disk`. In an editor of lines the final line end is ignored: at each reload,
-        it decides anew whether that counts."""
-        if known is None or disk is None or not self._editor.capabilities.keeps_lines:
-            return known == disk
-        return same_lines(str(known), disk)
 
     async def opened(self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False) -> None:
         """A document was opened, whose file said `disk` (compared form) then, since `at` (acts.py). Earlier changes of
@@ -564,12 +468,12 @@ class Behind:
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
                 return
             before = None if then.text is None else normal(then.text)
-            if self._is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
+            if self.settling.is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
                 return
             if is_gone and not self._state.documents.disk.came_after(uri, disk, before):
                 return
-            seen, begun = self._seen.get(uri), list[Leg]()
-            if seen is not None and self._is_same(seen.legs[-1].after, before):
+            seen, begun = self.settling.under_way(uri), list[Leg]()
+            if seen is not None and self.settling.is_same(seen.legs[-1].after, before):
                 begun = list(seen.legs)
             if not has(before or "", tracked.text(), [disk]) and not tracked.has_taken_back(disk):
                 return  # it was opened with an older text; the reconciler brings the two together
@@ -592,45 +496,5 @@ class Behind:
                     await self._recorder.finish(leg.author, "done")
                 before = leg.after
 
-    def closed(self, tracked: Tracked, conflict: Open | None) -> None:
-        """A document was closed. Until somebody writes its file, the file says what it was last found to say. Changes
-        that were in `conflict` with unsaved changes, and that are not being decided, are entered as changes of the file."""
-        if conflict is not None and conflict.on_its_way:
-            self._apart.pop(tracked.document.uri, None)
-        elif conflict is not None or not tracked.looking.locked():
-            self._left_in_file(tracked)
-        if tracked.saved is not None and tracked.stat is not None:
-            self.accounts.closed(tracked.document.uri, tracked.saved.text, changed_at(tracked.stat))
-
-    async def closed_while_looked_at(self, tracked: Tracked) -> None:
-        """The document was closed while mirror and disk were compared. Changes that did not come into it are entered as
-        changes of the file."""
-        async with tracked.looking:
-            if self._state.documents.get(tracked.document.uri) is None:
-                self._left_in_file(tracked)
-
-    def _left_in_file(self, tracked: Tracked) -> None:
-        """Enters the changes of the file that the document could not take before it was closed."""
-        uri, raw = tracked.document.uri, str(tracked.document.snapshot())
-        apart = self._apart.pop(uri, Apart())
-        begin, ours = self._written.left(uri, apart.legs[-1].after if apart.legs else None)
-        before = raw_before(apart.start if apart.legs else begin, raw)
-        legs = [*apart.legs, *ours]
-        taken_back = tracked.still_taken_back()  # `Unsaved` takes that back in the file, too
-        for leg in legs:
-            after = raw_before(leg.after, raw)
-            if leg.author is not None:
-                while taken_back:  # so that no rejection brings any of it back
-                    before = taken_back.pop(0).out_of(before)
-                self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
-            before = after
-
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
-
-
-def _opened_with(tracked: Tracked, start: str, disk: str) -> bool:
-    """Whether a document was opened with its file's text `disk`, which came after `start`, or has taken it since (both
-    texts in the compared form). Its current text alone does not tell: what was typed since may hide it."""
-    opened = tracked.document.snapshot() if tracked.opened_with is None else tracked.opened_with
-    return any(has(start, text, [disk]) for text in (normal(str(opened)), tracked.text()))

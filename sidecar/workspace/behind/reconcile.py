@@ -77,6 +77,7 @@ class Reconciler:
     ) -> None:
         """`behind` finds out who made a change on the disk, and records it."""
         self._behind = behind
+        self._settling = behind.settling
         self._keeper = keeper
         self._conflicts = conflicts
         self._storage = storage
@@ -245,7 +246,7 @@ class Reconciler:
         """The user has saved over what was in conflict with the document."""
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
-        self._behind.over(tracked.document.uri)
+        self._settling.over(tracked.document.uri)
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
@@ -332,7 +333,7 @@ class Reconciler:
                 found=start.found,
             )
             if seen is not None:
-                self._behind.brings_in(tracked, seen)
+                self._settling.brings_in(tracked, seen)
         base = start.base
         if start.emptied:
             base = tracked.text()  # the editor had taken that from the disk
@@ -378,7 +379,7 @@ class Reconciler:
         finally:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
-                    await self._behind.settle(tracked, seen, on_disk.text, is_save=is_save)
+                    await self._settling.settle(tracked, seen, on_disk.text, is_save=is_save)
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -523,7 +524,7 @@ class Reconciler:
                 return False
             tracked.apart = False
             if seen is not None:
-                await self._behind.settle(tracked, seen, on_disk.text)
+                await self._settling.settle(tracked, seen, on_disk.text)
             return True
 
 
