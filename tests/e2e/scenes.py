@@ -84,6 +84,26 @@ def undo_reopens(stand: Stand) -> object:
     return [method for method, _ in itertools.groupby(told)]
 
 
+def reloaded_end(stand: Stand) -> object:
+    """The disk brings a final line end, or takes it away, and that is undone and edited: what the text is."""
+    if not stand.ours:
+        return None
+    seen: list[object] = []
+    for opened, newer in ((b"one\ntwo", b"ONE\ntwo\nthree\n"), (b"one\ntwo\n", b"ONE\ntwo\nthree")):
+        desk = stand.desk(opened)
+        desk.path.write_bytes(newer)
+        stand.probe.request("sidecar/reload", {"uri": desk.uri, "version": desk.version, "edits": []})
+        desk.settle()
+        reloaded = desk.text()
+        desk.hands.undo()
+        desk.settle()
+        undone = desk.text()
+        assert verdict(desk.put((0, 0), (0, 3), "own")) is True
+        desk.settle()
+        seen.append((reloaded, undone, desk.text(), desk.saves()))
+    return seen
+
+
 def messages(stand: Stand) -> object:
     """Whether it says that it asks questions for a server, and whether it does."""
     question = {"type": 3, "message": "what?", "actions": [{"title": "A"}, {"title": "B"}]}
@@ -432,6 +452,7 @@ SCENES: dict[str, Scene] = {
         reloads,
         reopens,
         undo_reopens,
+        reloaded_end,
         messages,
     )
 }

@@ -503,21 +503,32 @@ class FakeModel(EditorModel):
         buffer, data = self.documents[uri], self.files.read(uri)
         if data is not None:
             self._seen[uri] = data
-            assert isinstance(buffer, FakeBuffer)
-            if buffer.ended is not None:
-                buffer.ended = self.load(data).endswith("\n")
         if data is None or not self.habits.reopens:
+            self._sets_end(buffer, data)
             super().reload(uri)
             if data is not None:
                 self._is_clean(uri)
             return
         self._silent.add(uri)
+        self._sets_end(buffer, data)
         super().reload(uri)
         self._is_clean(uri)
         self.flush(uri)
         self._silent.discard(uri)
         self.emit(Closed(uri))
         self.opened(buffer)
+
+    def _sets_end(self, buffer: Buffer, data: bytes | None) -> None:
+        """Where the final line end is a setting, a reload sets it to what the file has, and no undo sets it back (Neovim 0.11)."""
+        assert isinstance(buffer, FakeBuffer)
+        if data is None or buffer.ended is None:
+            return
+        was, buffer.ended = buffer.ended, self.load(data).endswith("\n")
+        if was == buffer.ended:
+            return
+        size = len(buffer.text)
+        change = buffer.sets("\n", size, size) if buffer.ended else buffer.sets("", size - 1, size)
+        self.changed(buffer, [change])
 
     def undo(self, uri: str) -> Step | None:
         step = super().undo(uri)
