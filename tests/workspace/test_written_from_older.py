@@ -433,3 +433,21 @@ def test_what_it_says_it_began_with_it_had_read(tmp_path: Path, says: bool) -> N
         assert editor.text("a.txt") == (text if says else "others\n" + text)
 
     play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("habits", [WELL_BEHAVED, VSCODE], ids=["well behaved", "VS Code"])
+def test_what_the_user_has_brought_back_stays(tmp_path: Path, habits: Habits) -> None:
+    """The user undoes a change that is saved, and does not save that. What an agent's tool puts in the place of the change takes none of it away."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, BASE, "short\n")
+        editor.undoes("a.txt")
+        await asyncio.sleep(1)
+        tick()
+        await calls(turn, "edit", "a.txt", call="w", puts="tool\n")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == BASE
+        assert (tmp_path / "a.txt").read_text() == "tool\n"
+
+    play(tmp_path, habits, script, before=opened, after=after)

@@ -181,13 +181,15 @@ class Behind:
         """A document's file does not exist any more."""
         self._evidence.had_read.gone(uri)
 
-    def had_read(self, uri: DocumentUri, path: str, before: str, disk: str, at: int) -> str:
-        """The text from which the author of `disk` made it, at the time `at` (acts.py), over `before`. All texts are in
-        the compared form."""
+    def had_read(self, tracked: Tracked, path: str, before: str, disk: str, at: int) -> str:
+        """The text from which the author of `disk` made it, at the time `at` (acts.py), over `before`, as far as that matters for the document. All
+        texts are in the compared form."""
+        uri = tracked.document.uri
         whose = self._evidence.whose(uri, path, at, at)
         if whose is None or self._evidence.made_from(whose[0], uri, disk) == before:
             return before
-        return self._evidence.had_read.base(*whose, uri, before, disk)
+        base = self._evidence.had_read.base(*whose, uri, before, disk)
+        return before if _has_again(tracked.text(), base, before, disk) else base
 
     def one_at_a_time(self, tracked: Tracked) -> AbstractAsyncContextManager[None]:
         """A lock of the document. Within it, a change of its file is searched for and recorded, so that the next holder
@@ -498,3 +500,10 @@ class Behind:
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
+
+
+def _has_again(now: str, base: str, before: str, disk: str) -> bool:
+    """Whether a document, which says `now`, has lines again that `base` had and `before` had not. Whoever wrote `disk` over `before` did not remove
+    them, even if that was made from `base`. All texts are in the compared form."""
+    gone = set(base.split("\n")).difference(before.split("\n"), disk.split("\n"), ("",))
+    return not gone.isdisjoint(now.split("\n"))

@@ -434,7 +434,7 @@ class Reconciler:
             base = undecided.said if emptied else undecided.start(on_disk.text, tracked.text())
             written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
         if base is not None and on_disk.text and not emptied and undecided is None:
-            base = behind.had_read(tracked.document.uri, path, base, on_disk.text, changed_at(on_disk.stat))
+            base = behind.had_read(tracked, path, base, on_disk.text, changed_at(on_disk.stat))
             written_over = None if base == before or before is None else WrittenOver(base, before)
         found = None if undecided is None else before
         return _Start(base, since, written_over, found, emptied, was_gone, was_told)
