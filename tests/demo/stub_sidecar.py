@@ -20,6 +20,8 @@ from urllib.parse import unquote, urlsplit
 
 from tests.demo.stub_server import Stub
 
+HALF = "# half\n"
+
 
 class StubSidecar(Stub):
     def __init__(self, fault: str) -> None:
@@ -32,6 +34,8 @@ class StubSidecar(Stub):
         self.belief = ""
         self.edited: str | None = None
         self.open_write: tuple[object, dict[str, Any]] | None = None
+        self.is_half = False
+        """The first of two edits is made."""
 
     def serve(self) -> None:
         threading.Thread(target=self.listen, daemon=True).start()
@@ -136,17 +140,19 @@ class StubSidecar(Stub):
         ((uri, (version, _)),) = self.documents.items()
         if self.fault == "saves":
             Path(unquote(urlsplit(uri).path)).write_text(text)
-        if self.fault == "twice":
-            self.apply(uri, "# half\n" + text, None)
         if self.fault == "lies":
             self.tell_agent(id=number, result={})
+        elif self.fault == "twice" and not self.is_half:
+            self.apply(uri, HALF + self.text, version)
         else:
-            self.edited = text
-            self.apply(uri, text, None if self.fault in ("twice", "overwrite") else version)
+            self.edited = text.removeprefix(HALF)
+            self.apply(uri, self.edited, None if self.fault == "overwrite" else version)
 
     def answered(self, applied: bool) -> None:
         """By the editor, to an edit. A stale one is made again; the last one's answer is the agent's."""
-        if self.open_write is not None and not applied:
+        is_first = self.fault == "twice" and not self.is_half
+        if self.open_write is not None and (is_first or not applied):
+            self.is_half |= applied
             self.write(*self.open_write)
         elif self.open_write is not None:
             self.tell_agent(id=self.open_write[0], result={})
