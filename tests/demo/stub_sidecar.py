@@ -35,7 +35,7 @@ class StubSidecar(Stub):
         self.edited: str | None = None
         self.open_write: tuple[object, dict[str, Any]] | None = None
         self.is_half = False
-        """The first of two edits is made."""
+        """`twice`: the first of the two edits is made."""
 
     def serve(self) -> None:
         threading.Thread(target=self.listen, daemon=True).start()

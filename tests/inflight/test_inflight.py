@@ -87,6 +87,11 @@ def test_an_edit_that_is_told_together_with_what_was_typed_into_it_is_there() ->
     assert not report.problems, report
 
 
+def test_what_the_user_has_brought_back_stays_when_a_tool_writes_over_what_came_between() -> None:
+    report = play(777700323)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""

@@ -189,7 +189,7 @@ class Behind:
         if whose is None or self._evidence.made_from(whose[0], uri, disk) == before:
             return before
         base = self._evidence.had_read.base(*whose, uri, before, disk)
-        return before if _has_again(tracked.text(), base, before, disk) else base
+        return before if base == before or _has_again(tracked.text(), base, before, disk) else base
 
     def one_at_a_time(self, tracked: Tracked) -> AbstractAsyncContextManager[None]:
         """A lock of the document. Within it, a change of its file is searched for and recorded, so that the next holder
