@@ -46,7 +46,8 @@ class Hunk:
 
     @property
     def changes_nothing(self) -> bool:
-        return self.was == self.said
+        """Whether there is nothing to review. If an agent put back what an unknown author had changed, there is: that may have been the user."""
+        return self.was == self.said and not self.unknown_beneath
 
     @property
     def author(self) -> Author:
