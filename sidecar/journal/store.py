@@ -257,7 +257,8 @@ class Store:
 
     def gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
         """Return the texts and states of the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from
-        before a removal that is still in force belong to another file, unless the file existed again when it was next written.
+        before a removal that is still in force belong to another file, unless the file existed again when it was next written. A removal that was
+        taken back exactly changes nothing: what was taken back after it is found, too.
 
         If something was taken back in the text that `write` found, between the moment in which it was made and that in which it was noted or in a
         document that stayed open, it is returned instead, turned round."""
@@ -265,7 +266,7 @@ class Store:
         newer = write
         every = [one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path]
         since = self._taken_back_in(write, [one for one in every if one.id > write.id])
-        earlier = [one for one in every if one.id < write.id and one.state != "failed"]
+        earlier = self._without_removals([one for one in every if one.id < write.id and one.state != "failed"])
         for number, one in enumerate(earlier):
             if one.agent in TAKES_BACK:
                 return (
@@ -277,6 +278,18 @@ class Store:
             if one.state in ("undone", "rejected"):
                 found.append((self.texts(one.id), self.states(one.id)))
         return found or since
+
+    def _without_removals(self, entries: Sequence[Recorded]) -> list[Recorded]:
+        """`entries` (newest first) without removals of the file that were taken back exactly, and without what took these back."""
+        left: list[Recorded] = []
+        for one in reversed(entries):
+            if left and not left[-1].exists and _has_taken_back(one):
+                was, now = self.states(left[-1].id), self.states(one.id)
+                if was is not None and now == (was[1], was[0]):
+                    left.pop()
+                    continue
+            left.append(one)
+        return left[::-1]
 
     def _taken_back_in(
         self, write: Recorded, entries: Sequence[Recorded]

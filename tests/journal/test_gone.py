@@ -91,3 +91,20 @@ def test_what_was_taken_back_in_a_document_that_stayed_open(
             store.finish(store.begin(entry(before, then, PATH, agent="reject")), state)
         found = less_gone(FileState(BOTH.encode(), 0o644), store.gone_before(removed), PATH)
     assert text_of(found) == back
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("brought", [BOTH, FIRST])
+def test_what_was_taken_back_after_an_earlier_removal_was(tmp_path: Path, times: int, brought: str) -> None:
+    """If the earlier removal was not taken back exactly, some of the file's changes were taken back with it, and nobody knows which. (turns seed
+    1883007670)"""
+    whole, back = FileState(BOTH.encode(), 0o644), FileState(brought.encode(), 0o644)
+    with Store(tmp_path / "j") as store:
+        store.finish(store.begin(entry(BASE, BOTH, PATH)), "undone")
+        for _ in range(times):
+            store.finish(store.begin(entry(BOTH, None, PATH, states=(whole, None))), "rejected")
+            store.finish(store.begin(entry(None, None, PATH, agent="reject", states=(None, back))), "done")
+        removed = store.begin(entry(brought, None, PATH, states=(back, None)))
+        store.finish(removed, "done")
+        found = less_gone(back, store.gone_before(removed), PATH)
+    assert text_of(found) == (BASE if brought == BOTH else brought)
