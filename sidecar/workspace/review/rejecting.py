@@ -148,8 +148,8 @@ class Rejecter:
             return await self._put_back(files, changes)
 
     async def _put_back(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
-        results = [self._in_the_way(change) for change in changes]
         changes = [await files.as_it_is_put_back(change) for change in changes]
+        results = [self._in_the_way(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]
         states = {number: _states(changes[number]) for number in free}
         entries = [
