@@ -45,7 +45,8 @@ ROUNDS = 4
 
 
 FEW = 200
-"""Files of a folder of which the prompt waits until they are noted. In a larger one the agent thinks before it does anything."""
+"""Files of a folder of which the prompt waits until they are noted. In one that is larger, or was when an earlier turn began, the agent thinks before it
+does anything: the prompt does not wait there."""
 
 
 class Left(NamedTuple):
@@ -101,6 +102,7 @@ class _Turn(AgentsActs, UsersActs):
         super().__init__(seed, folder, journal, say, report)
         self.agents = Scripted()
         self.agents.work = self._work
+        self.was_large = False
 
     def whole(self) -> None:
         if self.ending.startswith("killed"):
@@ -369,7 +371,8 @@ class _Turn(AgentsActs, UsersActs):
         self.say(f"acp-sidecar revert {' '.join(words)} was{'' if was else ' not'} killed")
 
     async def _work(self, session: str) -> None:
-        if len(entries(self.folder)) > FEW:
+        self.was_large |= len(entries(self.folder)) > FEW
+        if self.was_large:
             await asyncio.sleep(1)
         for _ in range(self.random.randrange(1, 5)):
             await self._act(session)
