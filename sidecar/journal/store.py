@@ -266,7 +266,9 @@ class Store:
         newer = write
         every = [one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path]
         since = self._taken_back_in(write, [one for one in every if one.id > write.id])
-        earlier = self._without_removals([one for one in every if one.id < write.id and one.state != "failed"])
+        earlier = self._without_removals(
+            [one for one in every if one.id < write.id and one.state != "failed"]
+        )
         for number, one in enumerate(earlier):
             if one.agent in TAKES_BACK:
                 return (

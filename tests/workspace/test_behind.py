@@ -454,6 +454,29 @@ def test_what_comes_right_after_the_turn_is_its_when_it_was_cut_short(
     play(tmp_path, HELIX, script, before=opened, after=after)
 
 
+@pytest.mark.parametrize("error", [AgentFailed("died", "the agent ended"), RuntimeError("a fault of ours")])
+def test_a_turn_that_failed_is_looked_at_to_its_end(tmp_path: Path, error: Exception) -> None:
+    """And it is noted as over: after a crash, nobody takes for its work what the user does later."""
+    ended: list[str] = []
+
+    class Noting(MemoryJournal):
+        async def turn_ended(self, session: str) -> None:
+            ended.append(session)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "b.txt").write_text(CHANGED)
+        raise error
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [row[0] for row in listed(bench)] == ["b.txt"]
+        assert ended == [bench.session]
+
+    (tmp_path / "b.txt").write_text(BASE)
+    play(tmp_path, VSCODE, script, after=after, journal=Noting())
+
+
 @every_editor
 def test_the_user_s_typing_on_top_of_a_reload_stays_the_user_s(tmp_path: Path, habits: Habits) -> None:
     async def script(turn: Turn, editor: FakeEditor) -> None:

@@ -131,13 +131,14 @@ class Turns:
                 outcome["errorKind"] = failed.kind
                 if "methods" in failed.data:
                     outcome["methods"] = failed.data["methods"]
+            except Exception:
+                failure = self._fault(session)
             session.answered()
             if asked:  # also for a turn that failed: what it changed until then is its work
                 for finish in self.finishing:
                     await finish(session)
         except Exception:
-            log.exception("a turn of %s failed", session.agent)
-            failure = f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
+            failure = self._fault(session)
         finally:
             session.end_turn()
             outcome["stopReason"] = stop_reason
@@ -152,6 +153,11 @@ class Turns:
                 progress.end(failure or summary(stop_reason, outcome["changes"]))
             with contextlib.suppress(Exception):
                 self._editor.turn_ended(outcome)
+
+    def _fault(self, session: Session) -> str:
+        """Log the exception that is being handled. Returns what the user is told."""
+        log.exception("a turn of %s failed", session.agent)
+        return f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
 
     async def _prepared(
         self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
