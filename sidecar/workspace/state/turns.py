@@ -132,13 +132,15 @@ class Turns:
                 if "methods" in failed.data:
                     outcome["methods"] = failed.data["methods"]
             except Exception:
-                failure = self._fault(session)
+                log.exception("a turn of %s failed", session.agent)
+                failure = _fault(session)
             session.answered()
             if asked:  # also for a turn that failed: what it changed until then is its work
                 for finish in self.finishing:
                     await finish(session)
         except Exception:
-            failure = self._fault(session)
+            log.exception("a turn of %s failed", session.agent)
+            failure = _fault(session)
         finally:
             session.end_turn()
             outcome["stopReason"] = stop_reason
@@ -153,11 +155,6 @@ class Turns:
                 progress.end(failure or summary(stop_reason, outcome["changes"]))
             with contextlib.suppress(Exception):
                 self._editor.turn_ended(outcome)
-
-    def _fault(self, session: Session) -> str:
-        """Log the exception that is being handled. Returns what the user is told."""
-        log.exception("a turn of %s failed", session.agent)
-        return f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
 
     async def _prepared(
         self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
@@ -174,6 +171,10 @@ class Turns:
         finally:
             del self._preparing[session.id]
         return None if scope.cancel_called else blocks
+
+
+def _fault(session: Session) -> str:
+    return f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
 
 
 def _change(uri: DocumentUri, counts: tuple[int, int]) -> Json:
