@@ -137,19 +137,29 @@ class Rope:
             return start, end, new
         ends_inside = last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end
         starts_inside = first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start
-        # The end comes first: the remaining half of its character may complete the one before the start.
+        head = tail = ""
         if ends_inside:
-            new += halves(last)[1]
+            tail = halves(last)[1]
             end += 1
         if starts_inside:
-            new = halves(first)[0] + new
-        elif is_high(before) and is_low((new or last)[:1]):
-            new = before + new
+            head = halves(first)[0]
+        elif is_high(before) and is_low((new or tail or last)[:1]):
+            head = before
             start -= 1
-        if not ends_inside and is_high(new[-1:]) and is_low(last):
-            new += last
+        if not ends_inside and is_high((new or head)[-1:]) and is_low(last):
+            tail = last
             end += 1
-        return start, end, join_surrogates(new)
+        return start, end, _joined(head, new, tail)
+
+
+def _joined(head: str, new: str, tail: str) -> str:
+    """The three one after the other, with the halves that meet joined. In `new` itself none meet: whoever decoded its JSON has joined them. It may be
+    long, and is copied only if something is added."""
+    if not (head or tail):
+        return new
+    if len(new) < 2:
+        return join_surrogates(head + new + tail)
+    return join_surrogates(head + new[0]) + new[1:-1] + join_surrogates(new[-1] + tail)
 
 
 class _Edited(Text):

@@ -168,6 +168,25 @@ def test_a_file_that_a_tool_reads_is_a_base(tmp_path: Path) -> None:
     play(tmp_path, WELL_BEHAVED, case)
 
 
+def test_an_agent_that_was_only_given_a_part_had_the_rest_from_elsewhere(tmp_path: Path) -> None:
+    """The tool had read the file before another program wrote it, and then asks us for a line of it. (inflight seed 1940017043)"""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        turn = asyncio.ensure_future(bench.workspace.start_prompt(bench.session, [])[2])
+        await asyncio.sleep(0.1)
+        tool(bench, "cat", "read", "a.txt")
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "five\nby a program"))
+        await bench.read("a.txt", 2, 1)
+        done(await bench.write("a.txt", BASE.replace("one", "ONE")))
+        said = (tmp_path / "a.txt").read_text()
+        assert "by a program" in said
+        assert "ONE" in said
+        turn.cancel()
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
 def test_what_an_editor_took_from_the_disk_by_itself_is_a_base(tmp_path: Path) -> None:
     """And was written over before anybody else looked."""
     (tmp_path / "a.txt").write_text(BASE)

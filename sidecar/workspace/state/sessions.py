@@ -247,11 +247,12 @@ class Session:
 
     def _over(self, uri: DocumentUri, since: int, moment: int) -> list[tuple[int, int]]:
         """The tool calls that ended after `since`, except those known by `moment` to be a read of this document through us. A write sent
-        before that may still come from such a tool."""
+        before that may still come from such a tool. If the agent was only ever given parts (`since` is 0), it had the rest from elsewhere: from
+        any of them."""
         return [
             (told, ended)
             for told, ended, served in self._ended
-            if ended > since and (served != uri or ended > moment)
+            if ended > since and (served != uri or ended > moment or not since)
         ]
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
