@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -242,6 +243,26 @@ def test_what_is_under_review_goes_with_the_file_and_comes_back_with_it(
         between=lambda: (tmp_path / "a.txt").write_text(mine),
         after=after,
     )
+    assert files(tmp_path) == {"a.txt": BASE.replace("two", "mine").encode()}
+
+
+@pytest.mark.parametrize("second", [removes, moves])
+def test_what_is_under_review_comes_back_though_the_user_changes_the_file_at_once(
+    tmp_path: Path, second: Callable[[Path], object]
+) -> None:
+    """Before anybody looks at the file that a rejection has brought back while the turn runs. (turns seed 1883009658)"""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def rejects(turn: Turn) -> None:
+        found = [str(row["changeId"]) for row in rows(turn.bench) if "file" in row]
+        await turn.bench.workspace.review.reject(Selector(change_ids=frozenset(found)))
+
+    async def after(bench: Bench) -> None:
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED.replace("two", "mine"))
+        await asyncio.sleep(3)
+
+    plays(tmp_path, [acts(puts(CHANGED.encode()))], [begins, acts(second), rejects], after=after)
     assert files(tmp_path) == {"a.txt": BASE.replace("two", "mine").encode()}
 
 

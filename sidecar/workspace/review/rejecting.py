@@ -14,7 +14,7 @@ from sidecar.core.ledger import Hunk, Mark, Rejection
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import from_path, to_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, FolderSyncs, decode
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
@@ -189,7 +189,16 @@ class Rejecter:
                 data = None if wanted is None or wanted.is_link else decode(wanted.data)
                 text = data.text if isinstance(data, Decoded) else None
                 self._state.documents.disk.taken_back(from_path(path), text)
+                self._is_back(from_path(path), text)
         return results
+
+    def _is_back(self, uri: DocumentUri, text: str | None) -> None:
+        """A file has `text` again (raw; None: it has none). What was under review in it when it went is so again, also if the user changes the file
+        before anybody looks."""
+        reviewed = self._state.ledgers.get(uri)
+        if text is not None and reviewed is not None and reviewed.is_gone:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)
 
     def _in_the_way(self, change: FileChange) -> str:
         """Why the change cannot be reverted now, as a message; "" if no reason is known. A mode fits whatever the document's text is."""
