@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from sidecar.lsp.framing import Fault, Framing
+from sidecar.lsp.framing import Fault, Framing, LongBody
 
 READ = 64 * 1024
 
@@ -43,9 +43,9 @@ def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:
         if not data:
             return greeting
         greeting.framing.feed(data)
-    greeting.first = item
-    if announce is not None and isinstance(item, bytes):
-        _answer(greeting, item, announce, stdout)
+    greeting.first = item.joined() if isinstance(item, LongBody) else item
+    if announce is not None and isinstance(greeting.first, bytes):
+        _answer(greeting, greeting.first, announce, stdout)
     return greeting
 
 

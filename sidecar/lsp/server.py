@@ -35,7 +35,7 @@ from sidecar import __version__, processes
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp.announcement import NAME
-from sidecar.lsp.framing import Fault, Framing
+from sidecar.lsp.framing import Fault, Framing, LongBody
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
 from sidecar.lsp.protocol import Handler, Parsed, SidecarProtocol, read
@@ -203,18 +203,19 @@ class _Feeder:
             self._ended = True
         self._work()
 
-    def _handle(self, item: bytes | Fault) -> None:
+    def _handle(self, item: bytes | LongBody | Fault) -> None:
         if isinstance(item, Fault):
             self._protocol.refuse(item.reason)
         else:
-            self._take(read(item))
+            self._take(read(_joined(item)))
 
     def _take(self, found: Modification | Parsed) -> None:
         if rest := self._protocol.take(found):
             self._framing.unread(rest)
 
-    def _read(self, body: bytes) -> Modification | Parsed:
+    def _read(self, item: bytes | LongBody) -> Modification | Parsed:
         """Parse a large message, in a thread."""
+        body = _joined(item)
         return self._told_back.read(body) or read(body)
 
     def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
@@ -231,7 +232,7 @@ class _Feeder:
             return
         until = time.monotonic() + SLICE
         while (item := framing.next()) is not None:
-            if isinstance(item, bytes) and len(item) > LARGE:
+            if not isinstance(item, Fault) and _size(item) > LARGE:
                 self._reading = True
                 reader.pause()
                 self._loop.run_in_executor(None, self._read, item).add_done_callback(self._was_read)
@@ -247,6 +248,14 @@ class _Feeder:
             self._on_end()
         else:
             reader.resume()
+
+
+def _size(item: bytes | LongBody) -> int:
+    return item.size if isinstance(item, LongBody) else len(item)
+
+
+def _joined(item: bytes | LongBody) -> bytes:
+    return item.joined() if isinstance(item, LongBody) else item
 
 
 class _EditorWatch:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidecar.lsp import framing as framing_of_bodies
-from sidecar.lsp.framing import MAX_HEADER, Fault, Framing
+from sidecar.lsp.framing import MAX_HEADER, Fault, Framing, LongBody
 
 A = b'{"a":1}'
 B = b'{"b":"\xc3\xa9"}'
@@ -26,8 +26,12 @@ def read(data: bytes, step: int, max_body: int = 1000) -> list[bytes | str]:
     for start in range(0, len(data), step):
         framing.feed(data[start : start + step])
         while (item := framing.next()) is not None:
-            out.append(item.reason if isinstance(item, Fault) else item)
+            out.append(item.reason if isinstance(item, Fault) else whole(item))
     return out
+
+
+def whole(item: bytes | LongBody) -> bytes:
+    return item.joined() if isinstance(item, LongBody) else item
 
 
 NO_LENGTH = "headers without a valid Content-Length"
@@ -117,6 +121,19 @@ def test_a_large_body_is_not_joined_at_every_read() -> None:
     assert framing.pending == 0
 
 
+def test_a_long_body_is_not_joined_before_somebody_asks() -> None:
+    """Its pieces are those that arrived."""
+    framing, pieces = Framing(), [b"x" * 2**20, b"y" * 2**20]
+    framing.feed(b"Content-Length: %d\r\n\r\n" % 2**21)
+    assert framing.next() is None
+    for piece in pieces:
+        framing.feed(piece)
+    body = framing.next()
+    assert isinstance(body, LongBody)
+    assert body.size == 2**21
+    assert all(any(piece is one for one in body.pieces) for piece in pieces)
+
+
 def test_a_body_that_is_waited_for_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only its new bytes are, whenever some come."""
     framing = Framing()
@@ -144,12 +161,13 @@ def test_a_large_body_is_copied_once() -> None:
     framing.feed(pieces[-1] + framed(A) + framed(B))
     tracemalloc.start()
     try:
-        body = framing.next()
+        item = framing.next()
+        assert isinstance(item, LongBody)
+        body = item.joined()
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert isinstance(body, bytes)
-    assert len(body) == 10_000_000
+    assert len(body) == item.size == 10_000_000
     assert most < 10_200_000, most
     assert [framing.next(), framing.next(), framing.next()] == [A, B, None]
 
