@@ -180,7 +180,8 @@ class _Edited(Text):
         new._far = text._far
         new._json = None if text._json is None else text._json.copy()
         new._folded = None if text._folded is None else text._folded.copy()
-        new._compared = new._met = new._whole = None
+        new._compared = new._whole = None
+        new._met = ()
         return new
 
     def splice(self, start: int, end: int, new: str, foreseen: Text | None) -> None:

@@ -58,6 +58,8 @@ class Range(NamedTuple):
 FIRST_LINE = (0, (0, 0, 0))
 NOT_FAR = (Encoding.UTF_32, 0, (0, 0, 0, 0))
 BOM = "\ufeff"
+_MET = 3
+"""How many texts a large text remembers as equal or not."""
 
 
 class Text:
@@ -104,8 +106,9 @@ class Text:
         """The result of `folded` for each chunk."""
         self._compared: Text | Literal["itself"] | None = None
         """See `compared`. "itself" stands for the text itself, because a reference to itself would keep it alive."""
-        self._met: tuple[ref[Text], bool] | None = None
-        """The large text with which it was last compared, and whether they are equal: with chunks of another kind, a comparison takes a while."""
+        self._met: tuple[tuple[ref[Text], bool], ...] = ()
+        """The large texts with which it was compared last, newest first, and whether they are equal: with chunks of another kind, a comparison takes a
+        while."""
         self._whole: str | None = None
         """See `remember`."""
 
@@ -133,17 +136,19 @@ class Text:
             return True
         if self._length != other._length:
             return False
-        met = self._met
-        if met is not None and met[0]() is other:
-            return met[1]
+        for met, are_equal in self._met:
+            if met() is other:
+                return are_equal
         found = self.is_made_of(other._chunks)
         if self._length >= narrow.FROM:
             self.meets(other, are_equal=found)
         return found
 
     def meets(self, other: Text, *, are_equal: bool) -> None:
-        """Remember whether both texts are equal: nobody compares the two again until one of them is compared with another text."""
-        self._met, other._met = (ref(other), are_equal), (ref(self), are_equal)
+        """Remember whether both texts are equal: nobody compares the two again until one of them has met a few others. A document, for one, is
+        compared with the file and with what an agent knows, over and over."""
+        self._met = ((ref(other), are_equal), *self._met[: _MET - 1])
+        other._met = ((ref(self), are_equal), *other._met[: _MET - 1])
 
     def says(self, text: str) -> bool:
         """Whether the text equals this string. Compares without joining the chunks."""

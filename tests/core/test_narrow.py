@@ -123,3 +123,23 @@ def test_two_large_texts_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> N
     rope.splice(0, 1, "X")
     assert rope.snapshot() == changed  # what was known of the text before the edit is not known of this one
     assert rope.snapshot() != one
+
+
+def test_large_texts_that_were_compared_in_turn_are_not_compared_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A document with what is on the disk, with what an agent knows, and with what it sent; and what is gone is not taken for another."""
+    document, *others = (Text.of(LINE * 100 + end) for end in ("same", "same", "sane", "fame"))
+    monkeypatch.setattr(of_texts.narrow, "FROM", 1)
+    expected = [document == other for other in others]
+    compared: list[object] = []
+    monkeypatch.setattr(Text, "is_made_of", lambda self, pieces: compared.append(pieces))
+    assert (
+        [document == other for other in others]
+        == [other == document for other in others]
+        == expected
+        == [True, False, False]
+    )
+    assert not compared
+    assert document != Text.of(LINE * 100 + "nane")
+    assert len(compared) == 1
