@@ -5,10 +5,10 @@ Feed whatever was read, then take messages until there are none:
     framing.feed(data)
     while (item := framing.next()) is not None: ...
 
-An item is the body of a message (`bytes`, or a `LongBody` if it is large) or a `Fault`: a stretch of input that is no message. After a fault, the parser looks for the next
-`Content-Length` line. That is safe because a body is JSON, and JSON text cannot contain a raw line end inside a string: bytes that look like a header
-line are one. For the same reason, an incomplete body ends where the next message begins, however long it was announced to be: one wrong number must
-not make the server deaf for megabytes.
+An item is the body of a message (`bytes`, or a `LongBody` if it is large) or a `Fault`: a stretch of input that is no message. After a fault, the
+parser looks for the next `Content-Length` line. That is safe because a body is JSON, and JSON text cannot contain a raw line end inside a string: bytes
+that look like a header line are one. For the same reason, an incomplete body ends where the next message begins, however long it was announced to be:
+one wrong number must not make the server deaf for megabytes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class LongBody(NamedTuple):
         """In bytes."""
         return sum(map(len, self.pieces))
 
-    def joined(self) -> bytes:
-        return b"".join(self.pieces)
+
+def joined(body: bytes | LongBody) -> bytes:
+    return b"".join(body.pieces) if isinstance(body, LongBody) else body
 
 
 class Framing:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from sidecar.lsp.framing import Fault, Framing, LongBody
+from sidecar.lsp.framing import Fault, Framing, joined
 
 READ = 64 * 1024
 
@@ -43,7 +43,7 @@ def greet(stdin: int, stdout: int, announce: Announce | None) -> Greeting:
         if not data:
             return greeting
         greeting.framing.feed(data)
-    greeting.first = item.joined() if isinstance(item, LongBody) else item
+    greeting.first = item if isinstance(item, Fault) else joined(item)
     if announce is not None and isinstance(greeting.first, bytes):
         _answer(greeting, greeting.first, announce, stdout)
     return greeting

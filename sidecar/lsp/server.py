@@ -35,7 +35,7 @@ from sidecar import __version__, processes
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp.announcement import NAME
-from sidecar.lsp.framing import Fault, Framing, LongBody
+from sidecar.lsp.framing import Fault, Framing, LongBody, joined
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
 from sidecar.lsp.protocol import Handler, Parsed, SidecarProtocol, read
@@ -207,7 +207,7 @@ class _Feeder:
         if isinstance(item, Fault):
             self._protocol.refuse(item.reason)
         else:
-            self._take(read(_joined(item)))
+            self._take(read(joined(item)))
 
     def _take(self, found: Modification | Parsed) -> None:
         if rest := self._protocol.take(found):
@@ -215,7 +215,7 @@ class _Feeder:
 
     def _read(self, item: bytes | LongBody) -> Modification | Parsed:
         """Parse a large message, in a thread."""
-        body = _joined(item)
+        body = joined(item)
         return self._told_back.read(body) or read(body)
 
     def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
@@ -252,10 +252,6 @@ class _Feeder:
 
 def _size(item: bytes | LongBody) -> int:
     return item.size if isinstance(item, LongBody) else len(item)
-
-
-def _joined(item: bytes | LongBody) -> bytes:
-    return item.joined() if isinstance(item, LongBody) else item
 
 
 class _EditorWatch:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidecar.lsp import framing as framing_of_bodies
-from sidecar.lsp.framing import MAX_HEADER, Fault, Framing, LongBody
+from sidecar.lsp.framing import MAX_HEADER, Fault, Framing, LongBody, joined
 
 A = b'{"a":1}'
 B = b'{"b":"\xc3\xa9"}'
@@ -26,12 +26,8 @@ def read(data: bytes, step: int, max_body: int = 1000) -> list[bytes | str]:
     for start in range(0, len(data), step):
         framing.feed(data[start : start + step])
         while (item := framing.next()) is not None:
-            out.append(item.reason if isinstance(item, Fault) else whole(item))
+            out.append(item.reason if isinstance(item, Fault) else joined(item))
     return out
-
-
-def whole(item: bytes | LongBody) -> bytes:
-    return item.joined() if isinstance(item, LongBody) else item
 
 
 NO_LENGTH = "headers without a valid Content-Length"
@@ -163,7 +159,7 @@ def test_a_large_body_is_copied_once() -> None:
     try:
         item = framing.next()
         assert isinstance(item, LongBody)
-        body = item.joined()
+        body = joined(item)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
