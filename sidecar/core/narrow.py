@@ -12,12 +12,10 @@ from itertools import groupby, islice
 from typing import Protocol, TypeAlias, cast, overload
 
 from sidecar.core.chunks import common_prefix, common_suffix, divided, same_pieces
+from sidecar.core.units import Encoding, units_of
 
 FROM = 1024 * 1024
 """The fewest code points of a text whose chunks are stored in this way: for a smaller text it is not worth the time."""
-
-_FOUR = range(0xF0, 0xF5)
-"""The first bytes of characters that take four bytes in UTF-8."""
 
 _RUN = 64
 """The number of chunks that are made strings at a time."""
@@ -127,7 +125,8 @@ def takes_more(text: str) -> bool:
 def is_wide(kept: Kept) -> bool:
     """Whether a string that contains this chunk takes four bytes per character."""
     if isinstance(kept, bytes):
-        return any(first in kept for first in _FOUR)
+        # the first bytes of characters that take four bytes in UTF-8; a loop would take several times as long
+        return 0xF0 in kept or 0xF1 in kept or 0xF2 in kept or 0xF3 in kept or 0xF4 in kept
     return (
         not kept.isascii() and max(kept) > "\uffff"
         if len(kept) < _RUN
@@ -167,9 +166,10 @@ def alike(one: Chunks, other: Chunks) -> int:
 
 
 def unlike(one: Chunks, other: Chunks) -> tuple[Chunks, Chunks]:
-    """Both lists without the chunks at the beginning that are the same."""
+    """Both lists without the chunks at either end that are the same."""
     first = alike(one, other)
-    return one[first:], other[first:]
+    last = alike(one[first:][::-1], other[first:][::-1])
+    return one[first : len(one) - last], other[first : len(other) - last]
 
 
 def runs(chunks: Chunks) -> Iterable[str]:
@@ -185,6 +185,19 @@ def sizes(chunks: Chunks) -> list[int]:
 def size_at(chunks: Chunks, at: int) -> int:
     """The number of code points of one chunk."""
     return chunks.sizes[at] if isinstance(chunks, Narrow) else len(chunks[at])
+
+
+def units_at(chunks: Chunks, at: int, encoding: Encoding) -> int:
+    """The number of units of one chunk."""
+    if isinstance(chunks, Narrow) and isinstance(kept := chunks.kept[at], bytes):
+        size = chunks.sizes[at]
+        if encoding is Encoding.UTF_8:
+            return len(kept)
+        if encoding is Encoding.UTF_32 or not is_wide(kept):
+            return size
+        if len(kept) == 4 * size:
+            return 2 * size
+    return units_of(chunks[at], encoding)
 
 
 def as_kept(chunks: Chunks | tuple[str, ...]) -> list[Kept]:

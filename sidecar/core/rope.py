@@ -23,7 +23,7 @@ from sidecar.core.chunks import (
     terminators_gained,
 )
 from sidecar.core.narrow import Chunks, Narrow, difference, put_together, runs, size_at, sizes, takes_wide
-from sidecar.core.text import FIRST_LINE, NOT_FAR, Range, Text
+from sidecar.core.text import FIRST_LINE, NOT_FAR, Position, Range, Text
 from sidecar.core.units import Encoding, halves, is_high, is_low, join_surrogates
 
 _SURROGATE = "\ud800"
@@ -97,9 +97,12 @@ class Rope:
             raise ValueError(f"range ends before it starts: {range}")
         text = self._text
         start = text.offset_at(first, encoding)
+        has_pairs = encoding is Encoding.UTF_16 and not (text._ascii and new.isascii())
+        # asked before the end is looked for: where that was found is remembered, and a long line is walked once
+        is_cut = has_pairs and _at(text, start) > _BMP and text.position_at(start, encoding) != first
         end = start if first == last else text.offset_at(last, encoding)
-        if encoding is Encoding.UTF_16 and not (text._ascii and new.isascii()):
-            start, end, new = self._whole_characters(range, start, end, new)
+        if has_pairs:
+            start, end, new = self._whole_characters(start, end, new, last, starts_inside=is_cut)
         return self._splice(start, end, new)
 
     def splice(self, start: int, end: int, new: str) -> Edit:
@@ -117,6 +120,8 @@ class Rope:
         if own is None:
             own = self._text = self._own = _Edited.copy_of(self._text)
         own.splice(start, end, new, foreseen)
+        if foreseen is not None and len(own) == len(foreseen) and own.is_made_of(foreseen._chunks):
+            self.adopt(foreseen)  # what that one is known to equal need not be compared again
         return Edit(start, end, new)
 
     def _replace(self, new: str) -> Edit:
@@ -128,15 +133,18 @@ class Rope:
             start, end, replacement = _as_lines(self._text, start, end, replacement)
         return self._splice(start, end, replacement)
 
-    def _whole_characters(self, range: Range, start: int, end: int, new: str) -> tuple[int, int, str]:
+    def _whole_characters(
+        self, start: int, end: int, new: str, until: Position, *, starts_inside: bool
+    ) -> tuple[int, int, str]:
+        """The edit, of whole characters. `until`: the position for which `end` was found, and `starts_inside`: whether the one for which `start` was
+        found is inside a character."""
         text = self._text
         before = _at(text, start - 1)
         first = _at(text, start)
         last = _at(text, end) if end != start else first
         if before < _SURROGATE and first < _SURROGATE and last < _SURROGATE:
             return start, end, new
-        ends_inside = last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end
-        starts_inside = first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start
+        ends_inside = last > _BMP and text.position_at(end, Encoding.UTF_16) != until
         head = tail = ""
         if ends_inside:
             tail = halves(last)[1]

@@ -32,7 +32,9 @@ from sidecar.core.narrow import (
     put_together,
     runs,
     say_the_same,
+    size_at,
     sizes,
+    units_at,
     unlike,
     utf_8,
 )
@@ -452,6 +454,13 @@ class Text:
             return min(before + start + units, end)
         number, start, before, passed = self._way_into(line, encoding, units, len(self._chunks))
         while True:
+            if not start and not self._lines[number]:
+                size = units_at(self._chunks, number, encoding)
+                if passed + size < units and number + 1 < len(self._chunks):
+                    passed += size
+                    before += size_at(self._chunks, number)
+                    number += 1
+                    continue
             chunk = self._chunks[number]
             end = line_end(chunk, start, len(chunk))
             piece = chunk[start:] if end < 0 else chunk[start:end]
@@ -468,9 +477,10 @@ class Text:
             _, first, first_before = self._line_start(line)
             return before + at - first_before - first
         number, start, _, passed = self._way_into(line, encoding, None, last)
-        for chunk in self._chunks[number:last]:
-            passed += units_of(chunk[start:], encoding)
-            start = 0
+        if start and number < last:
+            passed += units_of(self._chunks[number][start:], encoding)
+            number, start = number + 1, 0
+        passed += sum(units_at(self._chunks, at, encoding) for at in range(number, last))
         self._far = (encoding, line, (last, 0, before, passed))
         return passed + units_of(self._chunks[last][start:at], encoding)
 

@@ -60,13 +60,15 @@ def test_nobody_sees_a_difference(edits: list[tuple[str, int, int]], foreseen: b
             start, end = sorted((min(one, len(now)), min(other, len(now))))
             now = now[:start] + new + now[end:]
             before = rope.snapshot()
-            if foreseen:
-                rope.foresees(Text.of(now))
+            text = Text.of(now)
+            rope.foresees(text if foreseen else None)
             rope.splice(start, end, new)
             after = rope.snapshot()
+            assert not foreseen or after is text  # what is known about that one is known about this
+            assert (before == after) == (str(before) == now)
             assert str(after) == now
             assert after.says(now)
-            assert after == Text.of(now)
+            assert after == text
             assert "".join(after.folded()) == fold(now)
             assert b"".join(after.utf_8()) == now.encode("utf-8", "surrogatepass")
             assert str(sharing(now, before)) == now

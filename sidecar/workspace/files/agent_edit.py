@@ -113,7 +113,16 @@ class AgentEdit(Intent[Refusal | None]):
                 document.rope.adopt(now.raw)
                 snapshot = now.raw
             candidates = self._candidates(tracked.document.uri, now.text)
-            self._ahead = await aside(size, lambda: self._worked_out(candidates, now, snapshot))
+            on_disk = tracked.on_disk_texts()
+
+            def work_out() -> _WorkedOut:
+                found = self._worked_out(candidates, now, snapshot)
+                after = found.edit.kept[1] if isinstance(found.edit, Planned) else None
+                for one in on_disk if after is not None else ():
+                    says(after, one)  # done again when the edit is sent, and when it has come
+                return found
+
+            self._ahead = await aside(size, work_out)
 
     def _worked_out(
         self, candidates: tuple[Candidate, ...], now: Normal | NormalText, text: Text

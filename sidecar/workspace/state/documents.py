@@ -346,6 +346,11 @@ class Tracked:
         """Whether `text` is the text last found on the disk."""
         return self.disk is not None and self.disk.is_text(self.document.uri, text)
 
+    def on_disk_texts(self) -> tuple[Text, ...]:
+        """The texts that the document is compared with after each edit (compared form)."""
+        newest = None if self.disk is None else self.disk.newest(self.document.uri)
+        return tuple(one.text for one in (self.saved, newest) if one is not None)
+
     def earlier_on_disk(self, opened: Text) -> Sequence[str]:
         """The texts that the disk held (compared form, newest first) and on which the editor may have made an edit before it reported the document
         open with `opened`. Empty if the disk has `opened` itself: then no edit was made."""
