@@ -203,8 +203,11 @@ class Ledger:
             return False
         self._moving = self._after(edit, numbers, after)
         gone, come = was.apart(self._moving, Hunk.is_same)
-        if squeezed or _any_taken(gone, come):
-            taken = _stretch((*was.some(numbers), *squeezed), {hunk.id for hunk in (*gone, *squeezed)})
+        # A line typed in one of its hunks can be read as one beside it, but its undo as the end of one of the hunk's lines.
+        around = [hunk for hunk in was.some(numbers) if hunk.start < edit.start and edit.end < hunk.end]
+        if squeezed or around or _any_taken(gone, come):
+            ids = {hunk.id for hunk in (*gone, *squeezed, *around)}
+            taken = _stretch((*was.some(numbers), *squeezed), ids)
             self._left = self._left.took(edit, taken, newest, before)
             may_come_back = True
         if may_be_seen:

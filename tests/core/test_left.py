@@ -105,6 +105,18 @@ def test_although_more_was_deleted_around_it(document: Document) -> None:
         assert (document.text, document.listed()) == (text, before)
 
 
+def test_an_empty_line_typed_at_its_end_and_undone(document: Document) -> None:
+    """The line that is typed is seen as one behind the agent's; its undo deletes the agent's own line end."""
+    document.agent(AFTER.replace("THREE\n", "THREE\nnew\n"), SECOND)
+    before = document.listed()
+    at = document.text.index("new") + len("new")
+    back = document.edit(Edit(at, at, "\n"))
+    assert document.listed() == before
+    document.user("six", "seven")
+    document.edit(back)
+    assert document.listed() == before
+
+
 def test_what_was_kept_meanwhile_does_not_come_back(document: Document) -> None:
     back = document.user("TWO", "TWO!")
     document.edit(back)
