@@ -157,10 +157,9 @@ class TreeStart:
 
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
         """By name: what the last commit holds of those of these files that are as in it."""
-        same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]
         if self.note.commit is None:
             return {}
-        self._wanted.update(dict.fromkeys(same))
+        same = self.wants(names)
         with self._asking:  # whoever waits here finds its names asked for already
             if all(name in self._held for name in same):
                 return {name: self._held[name] for name in same}
@@ -174,6 +173,12 @@ class TreeStart:
             return {
                 name: data for name in same if (data := found.get(name, self._held.get(name))) is not None
             }
+
+    def wants(self, names: Iterable[str]) -> list[str]:
+        """Note that `held` will be called for these files: the next call asks git for all of them. Returns those that the commit may hold."""
+        same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]
+        self._wanted.update(dict.fromkeys(same))
+        return same
 
     def before(self, name: str, held: Mapping[str, bytes]) -> Before:
         """What was under the name. `held`: as `held` returned it for this name."""

@@ -277,6 +277,12 @@ class TurnStarts:
             new.add(path)
         return Before(None)
 
+    def asks_soon(self, session_id: str, path: str) -> None:
+        """Note that `before` will be called for this name (canonical path). Of many names, git is asked about all together."""
+        found = self._tree_of(session_id, path)
+        if found is not None and found[0].has(found[1]):
+            found[0].wants([found[1]])
+
     def is_large(self, session: Session) -> bool:
         """Whether nobody waits for a look at the session's folders."""
         return any(map(self.looks.is_large, self._tops.get(session.id, [])))

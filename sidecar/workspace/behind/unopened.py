@@ -104,6 +104,8 @@ class Unopened:
             stat = state.storage.stat(named.path)
             if stat == named.stat and not (stat is None and named.text is not None):
                 return ""
+        if row is None:
+            self._starts.asks_soon(session.id, path)
         ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
             if not await ticket.turn(WAIT_SECONDS):
