@@ -118,8 +118,9 @@ class AgentEdit(Intent[Refusal | None]):
             def work_out() -> _WorkedOut:
                 found = self._worked_out(candidates, now, snapshot)
                 after = found.edit.kept[1] if isinstance(found.edit, Planned) else None
-                for one in on_disk if after is not None else ():
-                    says(after, one)  # done again when the edit is sent, and when it has come
+                if after is not None:
+                    for one in on_disk:
+                        says(after, one)  # done again when the edit is sent, and when it has come
                 return found
 
             self._ahead = await aside(size, work_out)
