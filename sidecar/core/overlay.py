@@ -72,6 +72,8 @@ class Modification(NamedTuple):
     language_id: str = ""
     client_uri: str = ""
     """The URI in the editor's spelling, which is sent back to it."""
+    divided: Text | None = None
+    """OPEN: the text as it is kept, if somebody has made that already."""
 
 
 class Document:
@@ -183,7 +185,11 @@ class Overlay:
             document.lf_lines = LfLines(text)
         if known is None:
             like = self.like(modification.uri)
-            document.rope = Rope(text) if like is None else Rope.of(sharing(text, like))
+            divided = modification.divided
+            if like is None:
+                document.rope = Rope(text) if divided is None else Rope.of(divided)
+            else:
+                document.rope = Rope.of(sharing(text if divided is None else divided, like))
             return Applied(document)
         self._restart(document)
         edits = self._edit(document, [ContentChange(None, text)])

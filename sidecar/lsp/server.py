@@ -32,8 +32,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from sidecar import __version__, processes
-from sidecar.core.overlay import Modification
-from sidecar.core.text import Encoding
+from sidecar.core.overlay import Action, Modification
+from sidecar.core.text import Encoding, Text
 from sidecar.lsp.announcement import NAME
 from sidecar.lsp.framing import Fault, Framing, LongBody, joined
 from sidecar.lsp.greeting import Greeting
@@ -216,7 +216,7 @@ class _Feeder:
     def _read(self, item: bytes | LongBody) -> Modification | Parsed:
         """Parse a large message, in a thread."""
         body = joined(item)
-        return self._told_back.read(body) or read(body)
+        return self._told_back.read(body) or _divided(read(body))
 
     def _was_read(self, reading: asyncio.Future[Modification | Parsed]) -> None:
         self._reading = False
@@ -248,6 +248,15 @@ class _Feeder:
             self._on_end()
         else:
             reader.resume()
+
+
+def _divided(found: Modification | Parsed) -> Modification | Parsed:
+    """If a document is opened, with its text as the mirror keeps it: the loop only has to take it."""
+    if not isinstance(found, Modification) or found.action is not Action.OPEN or not found.text:
+        return found
+    text = Text.of(found.text)
+    text.compared()
+    return found._replace(divided=text)
 
 
 def _size(item: bytes | LongBody) -> int:

@@ -1,5 +1,6 @@
 """write_steps: for how long a write that is carried out keeps everybody else from the event loop: of every kind of text, for a new file, over one that is
-there, and in a document that is open, with what the editor tells back of it. And for how long a read of the text that is there does.
+there, and in a document that is open, with what the editor tells back of it. And for how long a read of the text that is there does, and the opening of
+its document.
 
 Measured as in gate `loop_steps`, for the writes of gate `write_bytes`. A process of its own for each.
 """
@@ -44,8 +45,9 @@ SMALL_LATER: list[Row] = [("code", "a word", False), ("an emoji in code", "all o
 
 
 class Longest(NamedTuple):
-    """ms of the longest step while such a read, and such a write, arrives and is carried out."""
+    """ms of the longest step while such a document is opened, and while such a read, and such a write, arrives and is carried out."""
 
+    opening: float
     read: float
     write: float
 
@@ -77,9 +79,19 @@ async def longest(
             outcome = await product.prompt(session, json.dumps(steps))
             assert outcome.get("stopReason") == "end_turn", outcome
 
-        for path in (small, file) if is_open else ():
-            product.open(path)
+        if is_open:
+            product.open(small)
         await run({"write": str(small), "content": "other\n" * 100})  # what is loaded at the first use
+        clock.unlink(missing_ok=True)
+        if is_open:
+            product.open(file)
+            read = {
+                "sessionId": "$session",
+                "path": str(file),
+                "limit": 1,
+            }  # waits until it is known what is on the disk
+            await run({"request": "fs/read_text_file", "params": read, "as": "read"})
+        opening = told(clock)
         clock.unlink(missing_ok=True)
         if make is not None:
             read = {"sessionId": "$session", "path": str(file)}
@@ -89,7 +101,7 @@ async def longest(
         earlier = [{"lines": str(first)}, {"await": first.name}] if is_later else []
         await run(*earlier, {"lines": str(line)}, {"await": line.name})
         assert_says(product.document(file).text if is_open else file.read_bytes().decode(), content)
-    return Longest(reading, told(clock))
+    return Longest(opening, reading, told(clock))
 
 
 def written(line: Path, file: Path, content: str) -> Path:
@@ -132,6 +144,7 @@ async def test_no_step_takes_long(
     record_property("writes", 1)
     record_property("write step ms", round(found.write, 1))
     record_property("read step ms", round(found.read, 1))
+    record_property("opening step ms", round(found.opening, 1))
     assert max(found) < most, found
 
 
@@ -143,12 +156,16 @@ async def test_no_step_of_a_later_write_takes_long(
     found = await measured(tmp_path, monkeypatch, row, most, is_later=True)
     record_property("later writes", 1)
     record_property("write step ms", round(found.write, 1))
-    assert found.write < most, found
+    assert max(found) < most, found
 
 
 @pytest.mark.parametrize(
     ("planted", "noticed"),
-    [("the_editor_is_read_at_once", "write"), ("large_texts_are_worked_on_at_once", "read")],
+    [
+        ("the_editor_is_read_at_once", "opening"),
+        ("the_editor_is_read_at_once", "write"),
+        ("large_texts_are_worked_on_at_once", "read"),
+    ],
 )
 async def test_the_gate_can_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str, noticed: str

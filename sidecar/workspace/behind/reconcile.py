@@ -14,6 +14,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.final_end import keep_final_end
+from sidecar.core.kept import Kept
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -31,6 +32,7 @@ from sidecar.workspace.edits.sending import (
     RELOAD_SECONDS,
     Sender,
 )
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
 from sidecar.workspace.state.documents import Tracked
@@ -106,7 +108,9 @@ class Reconciler:
             on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
             if on_disk is None or tracked.closed:
                 return
-            opened = normal(str(text))
+            opened, found_text = await aside(len(text), lambda: _compared(tracked, text, on_disk))
+            if tracked.closed:
+                return
             is_old = on_disk.text != opened and not tracked.was_left_unsaved(opened)
             is_old = is_old and (tracked.was_on_disk(opened) or await self._said(tracked, path, opened))
             if tracked.closed:
@@ -115,7 +119,7 @@ class Reconciler:
             is_old = is_old and is_newest
             if is_newest:
                 if found is None:
-                    tracked.on_disk(on_disk.text, on_disk.stat)
+                    tracked.on_disk(found_text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the file was written since
                     tracked.not_yet(opened)
                 elif on_disk.text != opened:
@@ -526,6 +530,13 @@ class Reconciler:
             if seen is not None:
                 await self._settling.settle(tracked, seen, on_disk.text)
             return True
+
+
+def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept | str | None]:
+    """`text` in the compared form; and what the disk says, as the text that it was last known to hold if that is the same."""
+    known = None if tracked.disk is None else tracked.disk.newest(tracked.document.uri)
+    is_known = known is not None and on_disk.text is not None and known == on_disk.text
+    return normal(str(text)), known if is_known else on_disk.text
 
 
 def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:

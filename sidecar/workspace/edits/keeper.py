@@ -165,8 +165,11 @@ class Keeper:
     async def _brought_back(self, tracked: Tracked) -> _Kept | None:
         """The review of a document for which nothing is stored, because the sidecar ended before. Either somebody has just taken work back, so that
         others' work is there again, or an agent has just written the document, and the editor has kept the change unsaved."""
-        path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
-        if path is None or (tracked.is_clean() and not await self._journal.put_back(path, normal(text))):
+        path, now = to_path(tracked.document.uri), tracked.document.snapshot()
+        if path is None:
+            return None
+        text, compared = await aside(len(now), lambda: (raw := str(now), normal(raw)))
+        if tracked.is_clean() and not await self._journal.put_back(path, compared):
             return None
         hunks = retold(await self._journal.told(path), text)
         return _Kept(text, hunks, ()) if hunks else None

@@ -277,8 +277,8 @@ class Tracked:
     def is_user_dirty(self) -> bool:
         return not self.is_clean() and self.user_dirty
 
-    def on_disk(self, text: str | None, stat: Stat | None) -> None:
-        """Record that the disk was read and holds `text`."""
+    def on_disk(self, text: Kept | str | None, stat: Stat | None) -> None:
+        """Record that the disk was read and holds `text` (compared form)."""
         if text is not None and self.disk is not None:
             self.disk.seen(self.document.uri, text)
         if text is None and self.saved is not None:
