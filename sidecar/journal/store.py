@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 _TOLD = 200
 """The number of a file's writes from which its review is reconstructed."""
+_TOLD_CHARACTERS = 64 * 1024 * 1024
+"""Characters of their texts together: of a large file, fewer writes. A text that one write left and the next one found counts once."""
 _HELD = 32
 """The number of earlier texts of a file that are compared with its content."""
 MIB = 1024 * 1024
@@ -360,18 +362,39 @@ class Store:
         """Return the newest finished writes of this file (canonical path), oldest first, in the form from which its review is reconstructed. A change
         of the mode alone is left out: the text recorded with it is the one from the turn's start, whatever the file contained by then."""
         entries = self.entries(Selection(paths=(path,), limit=_TOLD))
+        made = [one for one in entries if one.path == path and one.state not in ("failed", "intent")]
+        texts = self._texts_of(made)
         found: list[Told] = []
-        for one in reversed(entries):
-            if one.path != path or one.state in ("failed", "intent"):
-                continue
+        for one in reversed(made[: len(texts)]):
             picked, states = self._picked(one.id), self.states(one.id)
             takes_back = one.agent in TAKES_BACK
             if _is_mode(states) and not takes_back:
                 found[-1:] = [replace(last, picked=[*last.picked, *picked]) for last in found[-1:]]
                 continue
             took_back = self.taken_back_by(one.id) if takes_back else ()
-            found.append(told(one, self.texts(one.id), picked, took_back, whole=states is not None))
+            found.append(told(one, texts[one.id], picked, took_back, whole=states is not None))
         return found
+
+    def _texts_of(self, entries: Iterable[Recorded]) -> dict[str, Texts]:
+        """Return the raw texts before and after the first of these writes, as many as _TOLD_CHARACTERS has room for, but of one at least. Equal texts
+        are one string."""
+
+        def work(db: Opened) -> dict[str, Texts]:
+            known, found, room = dict[int, str](), dict[str, Texts](), _TOLD_CHARACTERS
+            for one in entries:
+                row = db.connection.execute(
+                    "SELECT before, after FROM writes WHERE id = ?", (one.id,)
+                ).fetchone()
+                for text in row or ():
+                    if text is not None and text not in known:
+                        known[text] = db.texts.get(text)
+                        room -= len(known[text])
+                if row is None or (room < 0 and found):
+                    break
+                found[one.id] = Texts(*(None if text is None else known[text] for text in row))
+            return found
+
+        return self._do(work)
 
     def _picked(self, entry_id: str) -> list[Picked]:
         return self._do(lambda db: writing.picked(db, entry_id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -430,6 +431,20 @@ def test_what_was_kept_of_a_write_goes_with_it(store: Store) -> None:
     assert store.told("/w/a.txt") == [told]
     store.purge(Selection())
     assert _sql(store, "SELECT count(*) FROM picked") == _sql(store, "SELECT count(*) FROM texts") == [(0,)]
+
+
+def test_of_a_large_file_a_review_is_told_from_its_newest_writes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sidecar.journal.store._TOLD_CHARACTERS", 3_500)
+    texts = [f"{n}" * 1_000 for n in range(6)]
+    for before, after in pairwise(texts):
+        store.finish(store.begin(entry(before, after)), "done")
+    one, other = store.told("/w/a.txt")
+    assert [one.before, one.after, other.after] == texts[3:]
+    assert one.after is other.before  # it is in memory once
+    monkeypatch.setattr("sidecar.journal.store._TOLD_CHARACTERS", 10)
+    assert [one.after for one in store.told("/w/a.txt")] == texts[5:]
 
 
 @pytest.mark.parametrize(
