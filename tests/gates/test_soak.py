@@ -13,6 +13,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -52,7 +53,10 @@ class Sample(NamedTuple):
 def sample(pid: int, minutes: float) -> Sample:
     proc = Path(f"/proc/{pid}")
     threads = list((proc / "task").iterdir())
-    children = [len((thread / "children").read_text().split()) for thread in threads]
+    children: list[int] = []
+    for thread in threads:
+        with suppress(OSError):  # a thread may end meanwhile
+            children.append(len((thread / "children").read_text().split()))
     return Sample(minutes, resident(pid), len(os.listdir(proc / "fd")), len(threads), sum(children))
 
 
@@ -193,6 +197,9 @@ async def soaked(
                 others.append(asyncio.create_task(watch()))
         for task in others:
             task.cancel()
+        for ended in await asyncio.gather(*others, return_exceptions=True):
+            if isinstance(ended, Exception):  # what it should have seen, nobody has
+                raise ended
         done = {"keys": work.keys, "writes": work.writes, "turns": work.turns}
     warm = [one for one in samples if one.minutes > minutes * WARM]
     return {what: slope(warm, what) for what in Sample._fields[1:]}, done
