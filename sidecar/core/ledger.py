@@ -203,7 +203,7 @@ class Ledger:
             return False
         self._moving = self._after(edit, numbers, after)
         gone, come = was.apart(self._moving, Hunk.is_same)
-        # A line typed in one of its hunks can be read as one beside it, but its undo as the end of one of the hunk's lines.
+        # A line typed at the end of a hunk's last line counts as one beside the hunk, but its undo deletes the hunk's own line end.
         around = [hunk for hunk in was.some(numbers) if hunk.start < edit.start and edit.end < hunk.end]
         if squeezed or around or _any_taken(gone, come):
             ids = {hunk.id for hunk in (*gone, *squeezed, *around)}

@@ -98,7 +98,7 @@ class Rope:
         text = self._text
         start = text.offset_at(first, encoding)
         has_pairs = encoding is Encoding.UTF_16 and not (text._ascii and new.isascii())
-        # asked before the end is looked for: where that was found is remembered, and a long line is walked once
+        # before the end is looked for: a text remembers only the last place, from which a long line is walked on
         is_cut = has_pairs and _at(text, start) > _BMP and text.position_at(start, encoding) != first
         end = start if first == last else text.offset_at(last, encoding)
         if has_pairs:
