@@ -234,6 +234,9 @@ def test_nor_the_first_key_in_a_file_without_unsaved_text(
     window.until_text(other, text)
     window.save()
     window.until_disk(other, text)
+    window.open(dirty)
+    window.until_marked(dirty, False)
+    assert window.text(dirty) == BOTH
     assert window.notifications() == []
 
 
