@@ -61,6 +61,27 @@ def led_to(writes: Sequence[Told], text: str) -> int | None:
     return found - 1 if found else None
 
 
+def needed_from(writes: Sequence[Told], last: int) -> int:
+    """The number of the first of the writes (oldest first) on which the review of the text that write `last` led to depends. All earlier ones were
+    decided by then, so that nothing of them is left. What the writes say is not looked at."""
+    takers: dict[str, int] = {}
+    for number, write in enumerate(writes):
+        for taken in write.took_back:
+            takers.setdefault(taken, number)
+    first, still_in = 0, list[int]()
+    """`still_in`: from which write on each of those that were taken back is out."""
+    for number, write in enumerate(writes[: last + 1]):
+        if not still_in:
+            first = number
+        if write.became == "takes back":
+            still_in = [since for since in still_in if since > number]
+        elif write.became == "taken back":
+            still_in.append(takers.get(write.author.write, number))
+        elif write.became != "kept" or write.whole:
+            break
+    return first
+
+
 def _newest(texts: Sequence[str | None], text: str) -> int | None:
     """The number of the last of these texts that equals `text`; None if none does."""
     compared = normal(text)
@@ -80,6 +101,8 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     if found is None or expand(like.text, like.terminator) != text:
         return None
     writes, last = found
+    first = needed_from(writes, last)
+    writes, last = writes[first:], last - first
 
     def as_there(other: str) -> Text:
         return Text.of(expand(normal(other), like.terminator))

@@ -124,14 +124,12 @@ def author_of(entry: Recorded, *, created: bool) -> Author:
     return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)
 
 
-def told(
-    entry: Recorded, texts: Texts, picked: Sequence[Picked], took_back: Sequence[str], *, whole: bool
-) -> Told:
-    """Return a write in the form from which the file's review is reconstructed. `picked`: the hunks that were kept one by one before the next write;
-    `took_back`: the writes that it took back; `whole`: it has states."""
+def told(entry: Recorded, picked: Sequence[Picked], took_back: Sequence[str], *, whole: bool) -> Told:
+    """Return a write, without its texts, in the form from which the file's review is reconstructed. `picked`: the hunks that were kept one by one before
+    the next write; `took_back`: the writes that it took back; `whole`: it has states."""
     fates: dict[str, Fate] = {"kept": "kept", "rejected": "taken back", "undone": "taken back"}
     # A change on the disk may not be the agent's, and is not under review
     fates["unknown"] = "perhaps made" if entry.via == "editor" else "kept"
     fate = "takes back" if entry.agent in TAKES_BACK else fates.get(entry.state, "open")
     author = author_of(entry, created=not entry.existed)
-    return Told(author, texts.before, texts.after, fate, whole, picked, took_back, entry.via == "editor")
+    return Told(author, None, None, fate, whole, picked, took_back, entry.via == "editor")

@@ -131,8 +131,8 @@ class SqliteJournal:
     async def put_back(self, path: str, text: str | None) -> bool:
         return await self._try(self._store.put_back, path, text) or False
 
-    async def told(self, path: str) -> Sequence[Told]:
-        return await self._try(self._store.told, path) or ()
+    async def told(self, path: str, text: str | None = None) -> Sequence[Told]:
+        return await self._try(self._store.told, path, text) or ()
 
     async def held(self, path: str, text: str) -> bool:
         return await self._try(self._store.held, path, text) or False

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
-from sidecar.core.retold import Picked, Told
+from sidecar.core.retold import Picked, Told, needed_from
 from sidecar.core.text import Text
 from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
@@ -358,41 +358,49 @@ class Store:
         """Return the folders (canonical) that were created for agents' files, in writes that nobody has kept or taken back."""
         return self._do(writing.folders_under_review)
 
-    def told(self, path: str) -> list[Told]:
-        """Return the newest finished writes of this file (canonical path), oldest first, in the form from which its review is reconstructed. A change
-        of the mode alone is left out: the text recorded with it is the one from the turn's start, whatever the file contained by then."""
+    def told(self, path: str, text: str | None = None) -> list[Told]:
+        """Return the newest finished writes of this file (canonical path), oldest first, in the form from which its review is reconstructed. `text` (raw):
+        only those on which the review of this text depends, if one of them left the file with it. A change of the mode alone is left out: the text
+        recorded with it is the one from the turn's start, whatever the file contained by then."""
         entries = self.entries(Selection(paths=(path,), limit=_TOLD))
-        made = [one for one in entries if one.path == path and one.state not in ("failed", "intent")]
-        texts = self._texts_of(made)
         found: list[Told] = []
-        for one in reversed(made[: len(texts)]):
+        for one in reversed(entries):
+            if one.path != path or one.state in ("failed", "intent"):
+                continue
             picked, states = self._picked(one.id), self.states(one.id)
             takes_back = one.agent in TAKES_BACK
             if _is_mode(states) and not takes_back:
                 found[-1:] = [replace(last, picked=[*last.picked, *picked]) for last in found[-1:]]
                 continue
             took_back = self.taken_back_by(one.id) if takes_back else ()
-            found.append(told(one, texts[one.id], picked, took_back, whole=states is not None))
-        return found
+            found.append(told(one, picked, took_back, whole=states is not None))
+        return self._with_texts(found, text)
 
-    def _texts_of(self, entries: Iterable[Recorded]) -> dict[str, Texts]:
-        """Return the raw texts before and after the first of these writes, as many as _TOLD_CHARACTERS has room for, but of one at least. Equal texts
-        are one string."""
+    def _with_texts(self, writes: Sequence[Told], text: str | None) -> list[Told]:
+        """Return the newest of these writes with their texts, oldest first: as many as `text` needs and _TOLD_CHARACTERS has room for, but one at least.
+        Equal texts are one string."""
+        compared = None if text is None else normal(text)
 
-        def work(db: Opened) -> dict[str, Texts]:
-            known, found, room = dict[int, str](), dict[str, Texts](), _TOLD_CHARACTERS
-            for one in entries:
+        def work(db: Opened) -> list[Told]:
+            known, found, room = dict[int, str](), list[Told](), _TOLD_CHARACTERS
+            first: int | None = None
+            for number in reversed(range(len(writes))):
                 row = db.connection.execute(
-                    "SELECT before, after FROM writes WHERE id = ?", (one.id,)
+                    "SELECT before, after FROM writes WHERE id = ?", (writes[number].author.write,)
                 ).fetchone()
-                for text in row or ():
-                    if text is not None and text not in known:
-                        known[text] = db.texts.get(text)
-                        room -= len(known[text])
+                for one in row or ():
+                    if one is not None and one not in known:
+                        known[one] = db.texts.get(one)
+                        room -= len(known[one])
                 if row is None or (room < 0 and found):
                     break
-                found[one.id] = Texts(*(None if text is None else known[text] for text in row))
-            return found
+                before, after = (None if one is None else known[one] for one in row)
+                found.append(replace(writes[number], before=before, after=after))
+                if first is None and compared is not None and after is not None and normal(after) == compared:
+                    first = needed_from(writes, number)
+                if first is not None and number <= first:
+                    break
+            return found[::-1]
 
         return self._do(work)
 

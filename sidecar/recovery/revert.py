@@ -347,7 +347,7 @@ class _Job:
             return
         state = self._now()
         now = text_of(state)
-        hunks = None if now is None else retold(self._store.told(self._path), now)
+        hunks = None if now is None else retold(self._store.told(self._path, now), now)
         if now is not None and hunks:
             self._store.save_ledger(from_path(self._path), now, to_json(hunks))
         elif state is None and open_ones[0].has_removed:

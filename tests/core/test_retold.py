@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from sidecar.core.ledger import Author, Hunk, Ledger
-from sidecar.core.retold import Picked, Told, retold
+from sidecar.core.retold import Fate, Picked, Told, needed_from, retold
 from sidecar.core.versions import Version
 
 BASE = "1\n2\n3\n4\n5\n6\n"
@@ -132,3 +133,72 @@ def test_what_an_editor_has_unsaved_while_the_file_is_written(
 def test_a_file_that_was_moved_here_came_with_its_review() -> None:
     made = Told(Author("s", 2, "w2"), None, ONE, "open", whole=True)
     assert retold([made], ONE) is None
+
+
+def history(chance: random.Random) -> tuple[list[Told], list[str]]:
+    """Writes of one file, oldest first, most of them decided, and all texts that the file had. The user types between some of them."""
+    writes: list[Told] = []
+    texts = ["".join(f"{n}\n" for n in range(6))]
+
+    def edited(text: str) -> str:
+        lines = text.splitlines(keepends=True) or ["\n"]
+        at = chance.randrange(len(lines))
+        lines[at : at + chance.choice((0, 1, 1))] = [chance.choice("abc") + "\n"] * chance.choice((0, 1, 1))
+        return "".join(lines)
+
+    for number in range(chance.randint(1, 7)):
+        now = texts[-1]
+        if chance.random() < 0.3:
+            texts.append(now := edited(now))
+        author = Author("s", number, f"w{number}")
+        undecided = [one for one in writes if one.became == "taken back" and one.after == now]
+        if undecided and chance.random() < 0.7:
+            taken = undecided[-1]
+            named = [taken.author.write] if chance.random() < 0.5 else []
+            writes.append(Told(author, now, taken.before, "takes back", took_back=named))
+        else:
+            became = chance.choice(("kept", "kept", "taken back", "taken back", "open", "perhaps made"))
+            whole = chance.random() < 0.05
+            writes.append(Told(author, now, edited(now), became, whole, in_editor=chance.random() < 0.3))
+        texts.append(writes[-1].after or "")
+    return writes, texts
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_review_depends_on_no_write_that_was_decided_before(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    writes, texts = history(chance)
+    text = chance.choice(texts)
+
+    def review() -> list[tuple[object, ...]] | None:
+        hunks = retold(writes, text)
+        return None if hunks is None else [(one.start, one.end, one.old, one.versions) for one in hunks]
+
+    found = review()
+    monkeypatch.setattr("sidecar.core.retold.needed_from", lambda *_: 0)
+    assert found == review()
+
+
+@pytest.mark.parametrize(
+    ("fates", "first"),
+    [
+        (["kept", "kept", "open"], 2),
+        (["kept", "kept", "kept"], 2),
+        (["open", "kept", "kept"], 0),
+        (["kept", "taken back", "takes back", "kept"], 3),
+        (["kept", "taken back", "kept", "kept"], 1),
+        (["kept", "perhaps made", "kept"], 1),
+    ],
+)
+def test_which_writes_a_review_depends_on(fates: list[Fate], first: int) -> None:
+    writes = told(*((BASE, ONE, fate) for fate in fates))
+    assert needed_from(writes, len(writes) - 1) == first
+
+
+def test_what_is_taken_back_later_was_not_out_before() -> None:
+    """Its taker is named: what another took back in between does not count."""
+    writes = told(*((BASE, ONE, fate) for fate in ("taken back", "takes back", "kept", "takes back", "kept")))
+    writes[3] = replace(writes[3], took_back=["w0"])
+    assert [needed_from(writes, last) for last in range(5)] == [0, 0, 0, 0, 4]

@@ -447,6 +447,16 @@ def test_of_a_large_file_a_review_is_told_from_its_newest_writes(
     assert [one.after for one in store.told("/w/a.txt")] == texts[5:]
 
 
+def test_a_review_is_told_from_the_writes_that_it_depends_on(store: Store) -> None:
+    texts = [f"{n}\n" for n in range(8)]
+    for before, after in pairwise(texts):
+        store.finish(store.begin(entry(before, after)), "done" if after == "6\n" else "kept")
+    every = store.told("/w/a.txt")
+    assert store.told("/w/a.txt", "7\r\n") == every[5:], "the write that is not decided, and what follows"
+    assert store.told("/w/a.txt", "3\n") == every[2:]
+    assert store.told("/w/a.txt", "else\n") == store.told("/w/a.txt", "0\n") == every
+
+
 @pytest.mark.parametrize(
     ("agent", "state", "became"),
     [

@@ -327,7 +327,7 @@ class MemoryJournal:
             return text is None and newest.states[1] is None
         return (None if newest.after is None else normal(newest.after)) == text
 
-    async def told(self, path: str) -> list[Told]:
+    async def told(self, path: str, text: str | None = None) -> list[Told]:
         return []
 
     async def held(self, path: str, text: str) -> bool:

@@ -173,7 +173,7 @@ def test_it_is_opened_again_at_once(tmp_path: Path, habits: Habits, typed: str) 
 class Telling(MemoryJournal):
     """Tells what led to a file's text, as the one on the disk does."""
 
-    async def told(self, path: str) -> list[Told]:
+    async def told(self, path: str, text: str | None = None) -> list[Told]:
         gone = {write for one in self.taken_back.values() for write in one}
         found: list[Told] = []
         for number, entry in self.entries.items():

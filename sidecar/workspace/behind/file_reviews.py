@@ -252,7 +252,7 @@ class FileReviews:
         known = self._state.ledgers.get(uri)
         if text is None or (known is not None and (known.is_gone or known.ledger.hunks)):
             return
-        hunks = retold(await self._journal.told(path), text)
+        hunks = retold(await self._journal.told(path, text), text)
         if hunks:
             self._state.ledgers.restore(uri, text, hunks).gone()
 

@@ -155,8 +155,9 @@ class Keeper:
         reviewed.guessed = None
         if text is None or path is None or self.text_of(reviewed) != text:
             return
-        writes = await self._journal.told(path)
-        told = await aside(len(text), lambda: retold(writes, str(text)))
+        raw = str(text)
+        writes = await self._journal.told(path, raw)
+        told = await aside(len(text), lambda: retold(writes, raw))
         if told is None or self.text_of(reviewed) != text or reviewed.ledger.hunks != hunks:
             return  # the journal tells nothing of it, or it was edited or reviewed meanwhile
         if reviewed.ledger.told(told):
@@ -171,7 +172,7 @@ class Keeper:
         text, compared = await aside(len(now), lambda: (raw := str(now), normal(raw)))
         if tracked.is_clean() and not await self._journal.put_back(path, compared):
             return None
-        hunks = retold(await self._journal.told(path), text)
+        hunks = retold(await self._journal.told(path, text), text)
         return _Kept(text, hunks, ()) if hunks else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:

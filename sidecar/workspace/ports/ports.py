@@ -485,9 +485,10 @@ class Journal(Protocol):
         text (compared form; None: removed). Never raises."""
         ...
 
-    async def told(self, path: str) -> Sequence[Told]:
+    async def told(self, path: str, text: str | None = None) -> Sequence[Told]:
         """The newest finished entries of this file (canonical path), in the form from which its review is restored
-        (core/retold.py); oldest first. Never raises."""
+        (core/retold.py); oldest first. `text` (raw): only those on which the review of this text depends, if one of
+        them left the file with it. Never raises."""
         ...
 
     async def held(self, path: str, text: str) -> bool:
