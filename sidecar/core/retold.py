@@ -63,13 +63,13 @@ def led_to(writes: Sequence[Told], text: str) -> int | None:
 
 def needed_from(writes: Sequence[Told], last: int) -> int:
     """The number of the first of the writes (oldest first) on which the review of the text that write `last` led to depends. All earlier ones were
-    decided by then, so that nothing of them is left. What the writes say is not looked at."""
+    decided by then, so that nothing of them is under review. The texts of the writes do not matter."""
     takers: dict[str, int] = {}
     for number, write in enumerate(writes):
         for taken in write.took_back:
             takers.setdefault(taken, number)
     first, still_in = 0, list[int]()
-    """`still_in`: from which write on each of those that were taken back is out."""
+    """For each write that was taken back later: the number of the write from which on it counts as out."""
     for number, write in enumerate(writes[: last + 1]):
         if not still_in:
             first = number

@@ -151,9 +151,9 @@ def history(chance: random.Random) -> tuple[list[Told], list[str]]:
         if chance.random() < 0.3:
             texts.append(now := edited(now))
         author = Author("s", number, f"w{number}")
-        undecided = [one for one in writes if one.became == "taken back" and one.after == now]
-        if undecided and chance.random() < 0.7:
-            taken = undecided[-1]
+        still_in = [one for one in writes if one.became == "taken back" and one.after == now]
+        if still_in and chance.random() < 0.7:
+            taken = still_in[-1]
             named = [taken.author.write] if chance.random() < 0.5 else []
             writes.append(Told(author, now, taken.before, "takes back", took_back=named))
         else:

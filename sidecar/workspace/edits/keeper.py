@@ -155,7 +155,7 @@ class Keeper:
         reviewed.guessed = None
         if text is None or path is None or self.text_of(reviewed) != text:
             return
-        raw = str(text)
+        raw = await aside(len(text), lambda: str(text))
         writes = await self._journal.told(path, raw)
         told = await aside(len(text), lambda: retold(writes, raw))
         if told is None or self.text_of(reviewed) != text or reviewed.ledger.hunks != hunks:
