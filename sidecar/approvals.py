@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from pathlib import Path
 from typing import cast
 
@@ -40,7 +41,8 @@ class Approvals:
 
     def _read(self) -> set[str]:
         try:
-            raw = json.loads((self._folder / _FILE).read_bytes())
+            with open(os.path.join(self._folder, _FILE), "rb") as file:
+                raw = json.loads(file.read())
         except FileNotFoundError:
             return set()
         except (OSError, ValueError) as error:

@@ -187,13 +187,12 @@ class AuditLog:
                     log.warning("the audit log in %s cannot be written: %s", self._folder, error)
 
     def _append(self, name: str, text: str) -> None:
-        path = make_private(self._folder) / name
-        if path.exists() and path.stat().st_size > self._most:
+        path = os.path.join(make_private(self._folder), name)
+        if os.path.exists(path) and os.path.getsize(path) > self._most:
             for number in range(KEPT_FILES - 1, 0, -1):
-                older = path.with_name(f"{name}.{number}")
-                if older.exists():
-                    older.replace(path.with_name(f"{name}.{number + 1}"))
-            path.replace(path.with_name(f"{name}.1"))
+                if os.path.exists(f"{path}.{number}"):
+                    os.replace(f"{path}.{number}", f"{path}.{number + 1}")
+            os.replace(path, f"{path}.1")
         descriptor = open_private(path, os.O_WRONLY | os.O_APPEND)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "backslashreplace"))

@@ -18,6 +18,9 @@ LARGE = 256 * 1024
 QUIET = 1.0
 """Seconds without large texts after which memory is returned."""
 
+SETTLED = 2 * 1024 * 1024
+"""Bytes. glibc maps a block by itself if it is larger than any mapped block that was freed before (at first 128 KiB, at most 32 MiB)."""
+
 _ARENA_MAX = -8
 """M_ARENA_MAX of malloc.h."""
 
@@ -37,9 +40,11 @@ _malloc_trim = _of_libc("malloc_trim")
 
 
 def one_arena() -> None:
-    """Limit glibc to one arena. Call this before there are threads."""
+    """Limit glibc to one arena, and let it settle at once where blocks of up to SETTLED bytes are, not in the middle of work. Call this before there are
+    threads."""
     if _mallopt is not None and _malloc_trim is not None:
         _mallopt(_ARENA_MAX, 1)
+        bytearray(SETTLED)
 
 
 def _trim() -> None:

@@ -1,6 +1,9 @@
 """The user's state folder, which contains approvals, the audit log, the journal and chats, and which nobody else may read.
 
 `ACP_SIDECAR_STATE` names another one (tests, several installations side by side).
+
+What is done in every turn joins names as strings: pathlib puts each part of a path into CPython's table of interned strings, and rebuilding the table,
+after some ten thousand parts, takes a step of several MB that malloc does not give back.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ def replace_private(folder: Path, name: str, data: bytes) -> None:
         raise
 
 
-def open_private(path: Path, flags: int) -> int:
+def open_private(path: str | Path, flags: int) -> int:
     """Return a descriptor of a file that only the user may read; never through a link. Raises OSError."""
     no_follow = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     return os.open(path, flags | os.O_CREAT | no_follow, 0o600)

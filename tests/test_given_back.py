@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -55,3 +57,31 @@ def test_where_libc_has_no_such_functions(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(given_back, "_malloc_trim", None)
     given_back.one_arena()
     given_back._trim()  # either would call nothing as a function
+
+
+MAPPED = """
+import ctypes
+from sidecar import given_back
+
+class Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd".split()] + [("rest", ctypes.c_size_t * 5)]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Info
+
+def mapped(size):
+    before = libc.mallinfo2().hblkhd
+    block = bytearray(size)
+    return libc.mallinfo2().hblkhd > before
+
+given_back.one_arena()
+print(mapped(given_back.SETTLED - 4096), mapped(given_back.SETTLED * 2))
+"""
+"""Whether blocks of these sizes are mapped by themselves."""
+
+
+@pytest.mark.skipif(given_back._malloc_trim is None, reason="only glibc does that")
+@pytest.mark.skipif(given_back._of_libc("mallinfo2") is None, reason="glibc tells it from 2.33 on")
+def test_where_blocks_lie_is_settled_at_the_start() -> None:
+    told = subprocess.run([sys.executable, "-c", MAPPED], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == ["False", "True"]

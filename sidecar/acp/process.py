@@ -87,8 +87,7 @@ class AgentProcess:
         """Done when the agent and everything it started have ended."""
         self.family: Callable[[], Collection[int]] | None = None
         """The ids of the agent and of everything it started that still runs, if the system keeps track of them. Callable from any thread."""
-        self._hurry: Callable[[str], None] = lambda how: None
-        self._cleanup: Callable[[], None] = lambda: None
+        self.on_stop(_ignore, _ignore)
         self._readers: set[asyncio.Task[None]] = set()
         self._stopping: asyncio.Task[None] | None = None
 
@@ -118,8 +117,9 @@ class AgentProcess:
                     return
             log.error("process %d could not be ended", self.pid)
         finally:
-            self._hurry = lambda how: None  # the number of a closed descriptor may have been reused
-            self._cleanup()
+            cleanup = self._cleanup
+            self.on_stop(_ignore, _ignore)  # the number of a closed descriptor may have been reused
+            cleanup()
             for task in self._readers:
                 task.cancel()
             if not self.exited.done():
@@ -139,8 +139,13 @@ class AgentProcess:
         task.add_done_callback(self._readers.discard)
 
     def on_stop(self, hurry: Callable[[str], None], cleanup: Callable[[], None]) -> None:
-        """Set the callbacks: `hurry` is called with "", "t" (ask to end) and "k" (end), `cleanup` once at the very end."""
+        """Set the callbacks: `hurry` is called with "", "t" (ask to end) and "k" (end), `cleanup` once at the very end. Both are then released, as they
+        may refer to this process."""
         self._hurry, self._cleanup = hurry, cleanup
+
+
+def _ignore(_how: str = "") -> None:
+    pass
 
 
 _starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()

@@ -184,7 +184,7 @@ def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
 
 def identity(folder: Path) -> tuple[int, int]:
     """Return the device and inode that the database's name currently refers to. Raises OSError."""
-    found = (folder / NAME).lstat()
+    found = os.lstat(os.path.join(folder, NAME))  # a string: see state_folder.py
     return found.st_dev, found.st_ino
 
 

@@ -39,11 +39,12 @@ class RecordFolder:
 
     def write_about(self, about: About) -> None:
         """Replace the description of a session."""
-        folder = make_private(self._path)
-        self._replace(folder / f"{_checked(about.session_id)}.json", json.dumps(about.to_json()).encode())
+        make_private(self._path)
+        self._replace(self._file(_checked(about.session_id), ".json"), json.dumps(about.to_json()).encode())
 
     def append(self, session_id: str, entries: Sequence[Entry]) -> None:
-        path = make_private(self._path) / f"{_checked(session_id)}.jsonl"
+        make_private(self._path)
+        path = self._file(_checked(session_id), ".jsonl")
         lines = b"".join(_line(entry) for entry in entries)
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
@@ -59,12 +60,12 @@ class RecordFolder:
     def abouts(self) -> list[About]:
         """Return all sessions, most recently used first. Unreadable ones are left out."""
         found: list[About] = []
-        for path in self._all():
+        for session_id in self._ids():
             try:
-                about = About.of_json(json.loads(path.read_bytes()))
+                about = About.of_json(json.loads(Path(self._file(session_id, ".json")).read_bytes()))
             except (OSError, ValueError):
                 continue
-            if about is not None and about.session_id == path.stem:
+            if about is not None and about.session_id == session_id:
                 found.append(about)
         return sorted(found, key=lambda about: (about.updated, about.created), reverse=True)
 
@@ -73,11 +74,11 @@ class RecordFolder:
         if _ID.fullmatch(session_id) is None:
             return None
         try:
-            about = About.of_json(json.loads((self._path / f"{session_id}.json").read_bytes()))
+            about = About.of_json(json.loads(Path(self._file(session_id, ".json")).read_bytes()))
         except (FileNotFoundError, ValueError):
             return None
         try:
-            lines = (self._path / f"{session_id}.jsonl").read_bytes().split(b"\n")
+            lines = Path(self._file(session_id, ".jsonl")).read_bytes().split(b"\n")
         except FileNotFoundError:
             lines = []
         return None if about is None else (about, [entry for line in lines if (entry := _entry(line))])
@@ -89,7 +90,7 @@ class RecordFolder:
         there = False
         for suffix in (".jsonl", ".json"):
             try:
-                (self._path / f"{session_id}{suffix}").unlink()
+                os.unlink(self._file(session_id, suffix))
                 there = True
             except FileNotFoundError:
                 pass
@@ -97,24 +98,33 @@ class RecordFolder:
 
     def retain(self, but: Collection[str]) -> None:
         """Delete the oldest records beyond the limit. `but`: sessions that are open."""
-        paths = self._all()
-        if len(paths) <= self._most_sessions:
+        found = self._ids()
+        if len(found) <= self._most_sessions:
             return
-        by_age = sorted(paths, key=_age)
-        for path in by_age[: len(paths) - self._most_sessions]:
-            if path.stem not in but:
-                self.delete(path.stem)
+        for session_id in sorted(found, key=self._changed)[: len(found) - self._most_sessions]:
+            if session_id not in but:
+                self.delete(session_id)
 
-    def _all(self) -> list[Path]:
+    def _ids(self) -> list[str]:
         try:
-            return [
-                path for path in self._path.iterdir() if path.suffix == ".json" and _ID.fullmatch(path.stem)
-            ]
+            names = os.listdir(self._path)
         except FileNotFoundError:
             return []
+        stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+        return [stem for stem in stems if _ID.fullmatch(stem)]
 
-    def _halve(self, path: Path) -> None:
-        lines = path.read_bytes().splitlines(keepends=True)
+    def _changed(self, session_id: str) -> float:
+        """When its description was last written, as seconds; 0 if that is not to be found."""
+        try:
+            return os.stat(self._file(session_id, ".json")).st_mtime
+        except OSError:
+            return 0.0
+
+    def _file(self, session_id: str, suffix: str) -> str:
+        return os.path.join(self._path, session_id + suffix)
+
+    def _halve(self, path: str) -> None:
+        lines = Path(path).read_bytes().splitlines(keepends=True)
         kept, size = len(lines), 0
         while kept and size + len(lines[kept - 1]) <= self._most_bytes // 2:
             kept -= 1
@@ -122,19 +132,12 @@ class RecordFolder:
         at = _entry(lines[kept] if kept < len(lines) else b"").get("at", "")
         self._replace(path, b"".join([_line({"at": at, "type": "omitted"}), *lines[kept:]]))
 
-    def _replace(self, path: Path, content: bytes) -> None:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    def _replace(self, path: str, content: bytes) -> None:
+        temporary = os.path.join(self._path, f".{os.path.basename(path)}.{os.getpid()}")
         descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-
-
-def _age(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _line(entry: Entry) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,22 @@ async def test_the_event_loop_goes_on_while_the_system_starts_a_program(
     for agent in agents:
         await agent.stop(QUICK)
     assert len(began) == 5
+
+
+async def test_one_that_has_ended_does_not_wait_for_the_garbage_collector(tmp_path: Path) -> None:
+    """An agent that runs one command after the other would otherwise leave thousands of objects between two full collections."""
+    gc.collect()
+    gc.disable()
+    try:
+        ended = await start({}, tmp_path)
+        await ended.stop(QUICK)
+        gone = asyncio.Event()
+        weakref.finalize(ended, gone.set)
+        del ended
+        async with asyncio.timeout(HANGS):
+            await gone.wait()  # its tasks end a moment later
+    finally:
+        gc.enable()
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(

@@ -1,7 +1,8 @@
 """soak: what grows while a person and agents go on working, all kinds of work mixed: memory, descriptors, threads, processes.
 
 Everything that is opened is closed again, and all that agents write is kept or rejected, so a process that has warmed up has no reason to grow. The
-slopes are medians of the slopes between any two samples (Theil and Sen), so single moments do not count.
+slopes are medians of the slopes between any two samples (Theil and Sen), so single moments do not count. A sample is taken after each turn: what is open
+for a moment while an agent works, a file or a command's pipes, is given back by then, and on a slow machine there are few moments.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ pytestmark = [
 MINUTES = float(os.environ.get("SOAK_MINUTES", size(0.5, 20)))
 WARM = 0.3
 """The part of the time in which a process may still grow: caches fill, and every kind of work is done for the first time."""
-EVERY = 1.0
-"""Seconds between two samples."""
+LEAST = 20
+"""The turns that it takes at least, however slow the machine is."""
 KEYS_A_SECOND = 20
 TURNS_WITH_ONE_AGENT = 10
 SIZES = (10_000, 50_000, 200_000)
@@ -176,30 +177,21 @@ async def soaked(
         work = Work(product, folder)
         loop = asyncio.get_running_loop()
         began = loop.time()
-
-        async def watch() -> None:
-            while True:
-                samples.append(sample(product.pid, (loop.time() - began) / 60))
-                await asyncio.sleep(EVERY)
-
-        others = [asyncio.create_task(work.type())]
+        typing = asyncio.create_task(work.type())
         session: Any = None
-        while (loop.time() - began) / 60 < minutes:
+        while (loop.time() - began) / 60 < minutes or work.turns < LEAST:
             if work.turns % TURNS_WITH_ONE_AGENT == 0:
                 if session is not None:
                     await product.tried("sidecar.closeSession", {"sessionId": session["sessionId"]})
                 session = await product.session("fake")
                 assert "error" not in session, session
             await work.turn(session)
+            samples.append(sample(product.pid, (loop.time() - began) / 60))
             work.opens_anew()
             _forget(product)
-            if len(others) == 1:  # counted from the first turn on: each has an agent
-                others.append(asyncio.create_task(watch()))
-        for task in others:
-            task.cancel()
-        for ended in await asyncio.gather(*others, return_exceptions=True):
-            if isinstance(ended, Exception):  # what it should have seen, nobody has
-                raise ended
+        typing.cancel()
+        with suppress(asyncio.CancelledError):
+            await typing
         done = {"keys": work.keys, "writes": work.writes, "turns": work.turns}
     warm = [one for one in samples if one.minutes > minutes * WARM]
     return {what: slope(warm, what) for what in Sample._fields[1:]}, done

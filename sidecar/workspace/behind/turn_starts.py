@@ -86,8 +86,8 @@ class _Look:
     """The same by the wall clock, in seconds since the epoch."""
     asked: int | None = None
     """When the agent got its prompt, if that was before the look was over."""
-    long: anyio.Event = field(default_factory=anyio.Event)
-    """Set when the look is known to take long."""
+    waited: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the prompt need not wait any more: the look is over, or is known to take long."""
     done: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
@@ -146,6 +146,7 @@ class TurnStarts:
                 )
         finally:
             look.done.set()
+            look.waited.set()
             if self._under_way.get(session.id) is look:
                 del self._under_way[session.id]
 
@@ -153,7 +154,7 @@ class TurnStarts:
         notes: dict[str, TreeNote] = {}
         unseen = self._unseen[session.id] = list(look.tops)
         for top in look.tops[:MAX_FOLDERS]:
-            found = await self.looks.look(top, look.since, touched, look.long.set)
+            found = await self.looks.look(top, look.since, touched, look.waited.set)
             for note in found.notes:
                 notes.setdefault(note.folder, note)
             unseen += found.unseen
@@ -181,14 +182,7 @@ class TurnStarts:
         if look is None:
             return True
         with anyio.move_on_after(PROMPT_SECONDS):
-            async with anyio.create_task_group() as group:
-
-                async def until(event: anyio.Event) -> None:
-                    await event.wait()
-                    group.cancel_scope.cancel()
-
-                group.start_soon(until, look.long)
-                group.start_soon(until, look.done)
+            await look.waited.wait()
         return look.done.is_set()
 
     def asked(self, session: Session) -> None:
