@@ -1,8 +1,9 @@
-"""given_back: returns the memory of large texts to the system soon after the texts are gone.
+"""given_back: returns the memory of texts to the system soon after the texts are gone.
 
 glibc keeps freed memory, in an arena of its own for each thread that ever allocated memory. After a file of 5 MB was read, written and closed, 75 MB
 stayed. With a single arena, less is left in the first place; its free memory is returned once no large text was in use for a while. (Allocating each
-large block from the system, and returning it at once, made reads and writes of large files a third slower.)
+large block from the system, and returning it at once, made reads and writes of large files a third slower.) Many small texts leave as much as a large
+one: each moment with more of them at once than any before makes the heap longer, and it does not become shorter by itself.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import threading
 from collections.abc import Callable
 
 LARGE = 256 * 1024
-"""Characters. Only texts that are longer than this count."""
+"""Characters. A text that is longer counts by itself."""
+MANY = 16 * LARGE
+"""Characters of smaller texts, together, that count as much."""
 QUIET = 1.0
-"""Seconds without large texts after which memory is returned."""
+"""Seconds without such texts after which memory is returned."""
+LATEST = 30.0
+"""Seconds after which memory is returned although the work goes on."""
 
 SETTLED = 2 * 1024 * 1024
 """Bytes. glibc maps a block by itself if it is larger than any mapped block that was freed before (at first 128 KiB, at most 32 MiB)."""
@@ -53,32 +58,47 @@ def _trim() -> None:
 
 
 class GivesBack:
-    """Waits until there were no large texts for a while."""
+    """Waits until the work with texts pauses, but not for ever."""
 
-    def __init__(self, give: Callable[[], None] = _trim, quiet: float = QUIET) -> None:
-        """`give`: called in a thread. `quiet`: seconds."""
+    def __init__(
+        self, give: Callable[[], None] = _trim, quiet: float = QUIET, latest: float = LATEST
+    ) -> None:
+        """`give`: called in a thread. `quiet`, `latest`: seconds."""
         self._give = give
         self._quiet = quiet
+        self._latest = latest
+        self._used = 0
+        """Characters of the texts since memory was last returned."""
         self._waits: asyncio.AbstractEventLoop | None = None
         """The loop on which it waits."""
         self._until = 0.0
-        """The end of the wait, by that loop's time."""
+        """The end of the wait, by that loop's time, if no more texts come."""
+        self._at_most = 0.0
+        """Its end even if they come."""
 
     def soon(self, size: int) -> None:
-        """Note that a text of `size` characters was used, or released. Does nothing for small ones."""
-        if size <= LARGE:
+        """Note that texts of `size` characters were used, or released. Call this on the event loop."""
+        self._used += size
+        if size <= LARGE and self._used < MANY:
             return
         loop = asyncio.get_running_loop()
-        self._until = loop.time() + self._quiet
+        now = loop.time()
+        self._until = now + self._quiet
         if self._waits is not loop:
             self._waits = loop
-            loop.call_at(self._until, self._due, loop)
+            self._at_most = now + self._latest
+            loop.call_at(self._end, self._due, loop)
+
+    @property
+    def _end(self) -> float:
+        return min(self._until, self._at_most)
 
     def _due(self, loop: asyncio.AbstractEventLoop) -> None:
-        if loop.time() < self._until:
-            loop.call_at(self._until, self._due, loop)
+        if loop.time() < self._end:
+            loop.call_at(self._end, self._due, loop)
         else:
             self._waits = None
+            self._used = 0
             threading.Thread(target=self._give, name="given back", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""The memory that large texts took is given back once, soon after the last of them."""
+"""The memory that texts took is given back once, soon after the last of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from sidecar import given_back
-from sidecar.given_back import LARGE, GivesBack
+from sidecar.given_back import LARGE, MANY, GivesBack
 
 
 def test_once_after_the_last_large_text() -> None:
@@ -35,6 +35,38 @@ def test_once_after_the_last_large_text() -> None:
 
     asyncio.run(work())
     assert given == [False, False]
+
+
+def test_many_small_texts_count_like_a_large_one() -> None:
+    given = threading.Event()
+
+    async def work() -> None:
+        gives = GivesBack(given.set, quiet=0.05)
+        for _ in range(MANY // LARGE - 1):
+            gives.soon(LARGE)
+        await asyncio.sleep(0.2)
+        assert not given.is_set()
+        gives.soon(LARGE)
+        assert await asyncio.to_thread(given.wait, 10)
+        given.clear()
+        gives.soon(LARGE)  # counted anew
+        await asyncio.sleep(0.2)
+        assert not given.is_set()
+
+    asyncio.run(work())
+
+
+def test_work_that_does_not_pause_does_not_keep_it() -> None:
+    given = threading.Event()
+
+    async def work() -> None:
+        gives = GivesBack(given.set, quiet=10, latest=0.05)
+        async with asyncio.timeout(10):
+            while not given.is_set():
+                gives.soon(LARGE + 1)
+                await asyncio.sleep(0)
+
+    asyncio.run(work())
 
 
 def test_a_loop_that_ended_before_is_not_waited_for() -> None:

@@ -23,7 +23,7 @@ ESCAPING = 16
 
 async def aside(size: int, work: Callable[[], T]) -> T:
     """Returns what `work` returns. `size`: characters of the texts together."""
+    given_back.soon(size)
     if size <= LARGE:
         return work()
-    given_back.soon(size)
     return await anyio.to_thread.run_sync(work)
