@@ -29,6 +29,7 @@ MEASURED = (
     "step ms",
     "write step ms",
     "read step ms",
+    "opening step ms",
     "mb a minute",
     "descriptors a minute",
     "threads a minute",
