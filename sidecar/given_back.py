@@ -22,9 +22,9 @@ QUIET = 1.0
 """Seconds without such texts after which memory is returned."""
 LATEST = 30.0
 """Seconds after which memory is returned although the work goes on."""
-
 SETTLED = 2 * 1024 * 1024
-"""Bytes. glibc maps a block by itself if it is larger than any mapped block that was freed before (at first 128 KiB, at most 32 MiB)."""
+"""Bytes. Blocks up to this size lie in the heap from the start. glibc puts a block into a mapping of its own only if it is larger than every such block
+that was freed before (at first 128 KiB, at most 32 MiB)."""
 
 _ARENA_MAX = -8
 """M_ARENA_MAX of malloc.h."""
@@ -45,11 +45,10 @@ _malloc_trim = _of_libc("malloc_trim")
 
 
 def one_arena() -> None:
-    """Limit glibc to one arena, and let it settle at once where blocks of up to SETTLED bytes are, not in the middle of work. Call this before there are
-    threads."""
+    """Limit glibc to one arena, and settle which blocks lie in it (see SETTLED). Call this before there are threads."""
     if _mallopt is not None and _malloc_trim is not None:
         _mallopt(_ARENA_MAX, 1)
-        bytearray(SETTLED)
+        bytearray(SETTLED)  # freed at once, which moves the limit
 
 
 def _trim() -> None:

@@ -3,7 +3,7 @@
 `ACP_SIDECAR_STATE` names another one (tests, several installations side by side).
 
 What is done in every turn joins names as strings: pathlib puts each part of a path into CPython's table of interned strings, and rebuilding the table,
-after some ten thousand parts, takes a step of several MB that malloc does not give back.
+after some ten thousand parts, takes a megabyte or two more, at once.
 """
 
 from __future__ import annotations
