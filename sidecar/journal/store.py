@@ -260,7 +260,8 @@ class Store:
     def gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
         """Return the texts and states of the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from
         before a removal that is still in force belong to another file, unless the file existed again when it was next written. A removal that was
-        taken back exactly changes nothing: what was taken back after it is found, too.
+        taken back exactly changes nothing: what was taken back after it is found, too. Of a write of which a part had been taken back by then, the
+        rest is returned.
 
         If something was taken back in the text that `write` found, between the moment in which it was made and that in which it was noted or in a
         document that stayed open, it is returned instead, turned round."""
@@ -271,16 +272,27 @@ class Store:
         earlier = self._without_removals(
             [one for one in every if one.id < write.id and one.state != "failed"]
         )
+        back: Texts | None = None
+        """The texts before and after what was taken back right after the next entry."""
         for number, one in enumerate(earlier):
-            if one.agent in TAKES_BACK:
-                return (
-                    found or since or (self._not_yet_there(write, earlier[number:]) if newer is write else [])
-                )
-            if one.has_removed and not newer.existed:
+            if one.has_removed and not newer.existed and one.agent not in TAKES_BACK:
                 break
+            texts, states = self.texts(one.id), self.states(one.id)
+            if one.agent in TAKES_BACK:
+                unseen = self._not_yet_there(write, earlier[number:]) if newer is write else []
+                follows = back is None or back.before == texts.after
+                if since or unseen or states is not None or not (follows and _has_taken_back(one)):
+                    return found or since or unseen
+                back = texts if back is None else Texts(texts.before, back.after)
+            else:
+                if back is not None:
+                    if states is not None or texts.after != back.before:
+                        break
+                    texts, back = Texts(texts.before, back.after), None
+                is_left = states is not None or texts.before != texts.after
+                if one.state in ("undone", "rejected") and is_left:
+                    found.append((texts, states))
             newer = one
-            if one.state in ("undone", "rejected"):
-                found.append((self.texts(one.id), self.states(one.id)))
         return found or since
 
     def _without_removals(self, entries: Sequence[Recorded]) -> list[Recorded]:

@@ -249,6 +249,7 @@ class _Job:
         """Revert on the disk, newest first: changes of the text, and changes that a text does not cover (modes, links, bytes, removals), in the order
         in which they were made."""
         every, done, out = self._writes, list[Reverted](), list[str]()
+        marked = self._mark()
         for whole, some in self._apart():
             self._writes = some
             try:
@@ -264,6 +265,8 @@ class _Job:
             self._prune()  # whoever removed the file may have left its folders, or was interrupted
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
+        if marked and not done[-1].outcome.is_failure:
+            self._store.forget_ledger(from_path(self._path))
         if any(map(_is_done, done)) and not self._dry_run:
             self._comes_back()
         return replace(_altogether(done), writes=tuple(write.id for write in every))
@@ -335,9 +338,18 @@ class _Job:
             done = outcome if done is Outcome.ALREADY else done
         return self._done(done)
 
+    def _mark(self) -> bool:
+        """If one of these writes removed the file, the file may be gone between two steps. If we are interrupted there, that removal must be under
+        review again: a sidecar recognises it by a stored review without hunks of a file that is gone. Store that, and return whether it was missing."""
+        is_step = len(self._writes) > 1 and any(write.has_removed for write in self._writes)
+        if self._dry_run or not is_step or self._store.load_ledger(from_path(self._path)) is not None:
+            return False
+        self._store.save_ledger(from_path(self._path), "", to_json(()))
+        return True
+
     def _comes_back(self) -> None:
         """Put under review again what others had written and these writes had removed, because it is in the file again. If others had removed the
-        file before, that is under review again too: a sidecar recognises it by a stored review without hunks of a file that is gone."""
+        file before, that is under review again too (see `_mark`)."""
         open_ones = [
             one
             for one in self._every

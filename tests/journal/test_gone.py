@@ -44,6 +44,31 @@ CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
         FIRST,
         BASE,
     ),
+    "one, and after the removal the other": (
+        [("agent", BASE, BOTH, "undone"), ("reject", BOTH, FIRST, "done")],
+        FIRST,
+        BASE,
+    ),
+    "each after the other, and the first of them later": (
+        [
+            ("agent", BASE, FIRST, "undone"),
+            ("agent", FIRST, BOTH, "rejected"),
+            ("reject", BOTH, FIRST, "done"),
+        ],
+        FIRST,
+        BASE,
+    ),
+    "an earlier one in full": (
+        [
+            ("agent", BASE, FIRST, "rejected"),
+            ("reject", FIRST, BASE, "done"),
+            ("agent", BASE, FIRST, "done"),
+            ("agent", FIRST, BOTH, "rejected"),
+            ("reject", BOTH, FIRST, "done"),
+        ],
+        FIRST,
+        FIRST,
+    ),
     "made again since": (
         [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done"), ("agent", BASE, BOTH, "done")],
         BOTH,

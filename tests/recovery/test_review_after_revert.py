@@ -506,3 +506,38 @@ async def test_a_document_that_is_closed_before_its_review_is_back(
         await asyncio.wait_for(back.wait(), PATIENCE)
         await bench.workspace.review.reject(Selector(everything=True))
     assert path.read_text() == BASE
+
+
+class Ended(BaseException):
+    """A process was ended."""
+
+
+async def test_the_command_line_was_ended_while_the_file_was_gone(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session had removed the file and made it anew, as it was: the new one was taken back, the removal not yet."""
+    path = tmp_path.resolve() / "a.txt"
+    here = {"path": str(path), "root": str(path.parent)}
+    with Store(journal) as store:
+        removal = entry(None, None, states=(FileState(BASE.encode(), 0o644), None), **here)
+        for write in (removal, entry(None, BASE, **here)):
+            store.finish(store.begin(write), "done")
+    path.write_text(BASE)
+    finish = Store.finish_all
+
+    def is_ended_then(store: Store, *ended: object) -> None:
+        finish(store, *ended)  # pyright: ignore[reportArgumentType]
+        if not path.exists():
+            raise Ended
+
+    monkeypatch.setattr(Store, "finish_all", is_ended_then)
+    with Store(journal) as store, pytest.raises(Ended):
+        list(revert(store, store.entries(), "r-1"))
+    monkeypatch.undo()
+    assert not path.exists()
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.workspace.restore_reviews()
+        (row,) = await bench.workspace.review.listed(Selector())
+        assert row["file"] == {"kind": "deleted"}
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == BASE

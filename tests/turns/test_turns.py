@@ -23,7 +23,7 @@ from tests.turns.world import World
 can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked here")
 SEEDS = {
     "": [0, 1, 5, 7, 2690837, 1883003063, 1883007962, 1883009658],
-    "shut down": [3, 21],
+    "shut down": [3, 21, 1883012226, 1883012862],
     "killed in a turn": [4, 9, 42, 1880001160, 1882001203, 1883002754],
     "killed taking back": [6, 10, 500080, 2710657, 1883007597, 1883007670],
 }

@@ -94,8 +94,9 @@ def plays(
     between: Callable[[], object] = lambda: None,
     after: Callable[[Bench], Awaitable[None]] = nothing,
     custom: bool = False,
+    pause: float = 15,
 ) -> None:
-    """One turn after the other, of these steps each, with what the user does `between` them; then everything of the agents' is taken back."""
+    """One turn `pause` seconds after the other, of these steps each, with what the user does `between` them; then everything of the agents' is taken back."""
     left = list(turns)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
@@ -104,7 +105,7 @@ def plays(
 
     async def then(bench: Bench, editor: FakeEditor) -> None:
         while left:
-            await asyncio.sleep(15)
+            await asyncio.sleep(pause)
             between()
             await bench.workspace.start_prompt(bench.session, [])[2]
         await asyncio.sleep(15)

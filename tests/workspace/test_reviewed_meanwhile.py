@@ -20,7 +20,8 @@ from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, play
-from tests.workspace.test_gone_again import Step, acts, moves, plays, puts, removes
+from tests.workspace.test_found_files import files
+from tests.workspace.test_gone_again import Step, acts, moves, moves_away, plays, puts, removes, user
 from tests.workspace.test_whose import reject_all, rows
 
 
@@ -60,6 +61,31 @@ def test_the_agent_goes_on_with_a_file_that_was_put_back(
     later = [[rejects, acts(second)]] if at_once else [[rejects], [acts(second)]]
     plays(tmp_path, [acts(first)], *later)
     as_it_was(tmp_path)
+
+
+@pytest.mark.parametrize("looks", [[], [lists]], ids=["not seen yet", "listed"])
+@pytest.mark.parametrize("pause", [None, 3], ids=["same turn", "next turn"])
+@pytest.mark.parametrize("second", [removes, moves_away, puts(CHANGED.encode()), closes_to_others])
+@pytest.mark.parametrize("data", [BASE.encode(), b"\0\1"], ids=["text", "bytes"])
+@pytest.mark.parametrize("first", [removes, moves])
+def test_the_agent_goes_on_with_a_file_that_the_user_brought_back(
+    tmp_path: Path,
+    first: Callable[[Path], object],
+    second: Callable[[Path], object],
+    pause: float | None,
+    looks: list[Step],
+    data: bytes,
+) -> None:
+    puts(data)(tmp_path)
+    (tmp_path / "a.txt").chmod(0o644)
+    before = files(tmp_path)
+    later = [user(puts(data)), *looks, acts(second)]
+    if pause is None:
+        plays(tmp_path, [acts(first), *later])
+    else:
+        plays(tmp_path, [acts(first)], later, pause=pause)
+    assert files(tmp_path) == before
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["in the same turn", "in the next"])

@@ -99,6 +99,7 @@ class Behind:
             self._entering,
             self.is_being_filled,
         )
+        files.was_brought_back = self.unopened.was_brought_back
         self._passing = Passing(self._glimpses)
         self._written = Written()
         self.settling = Settling(

@@ -8,7 +8,7 @@ row lasts as long as the disk shows its state: what somebody has put back or cha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
@@ -26,7 +26,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import FolderSyncs, Stat
 from sidecar.disk.states import less_gone, text_of
-from sidecar.journal.entry import author_of
+from sidecar.journal.entry import Recorded, author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
@@ -111,6 +111,8 @@ class FileReviews:
             None
         )
         """Called with what is under a path again (None: nothing), and a file's stat."""
+        self.was_brought_back: Callable[[str, FileState, Stat], Awaitable[object]] = _nobody_asks
+        """Called with a file that is back, as it was, under the path from which an agent had moved it."""
         self._changes: dict[int, FileChange] = {}
         self._next_id = 1
         self._now: dict[str, FileState | None] = {}
@@ -243,16 +245,18 @@ class FileReviews:
             entry, before = found
             if less_gone(before, await self._journal.gone_before(entry.id), gone) is None:
                 continue  # what it removed was taken back, too
-            await self._remember(gone, before)
+            await self._remember(entry, before)
             self.enter(gone, before, None, author_of(entry, created=False))
 
-    async def _remember(self, path: str, before: FileState) -> None:
-        """Keeps what agents changed in a text that is gone with its file. If the file comes back, it is under review again."""
-        uri, text = from_path(path), text_of(before)
+    async def _remember(self, removal: Recorded, before: FileState) -> None:
+        """Keeps what agents changed in a text that is gone with its file. If the file comes back, it is under review again.
+        What an agent made there anew after that removal may say the same; it is not in the text that comes back."""
+        uri, text = from_path(removal.path), text_of(before)
         known = self._state.ledgers.get(uri)
         if text is None or (known is not None and (known.is_gone or known.ledger.hunks)):
             return
-        hunks = retold(await self._journal.told(path, text), text)
+        writes = [one for one in await self._journal.told(removal.path) if one.author.write < removal.id]
+        hunks = retold(writes, text)
         if hunks:
             self._state.ledgers.restore(uri, text, hunks).gone()
 
@@ -264,13 +268,17 @@ class FileReviews:
         for change in await anyio.to_thread.run_sync(
             lambda: [c for c in renamed if os.path.lexists(c.moved_from)]
         ):
-            now = await self.found(change.path)
-            if not isinstance(now, FileState):
+            stat = self._state.storage.stat(change.moved_from)
+            there, now = await self.found(change.moved_from), await self.found(change.path)
+            if not isinstance(there, FileState) or not isinstance(now, FileState):
                 continue
-            if await self._is_back(change, now) and self._changes.get(change.id) is change:
+            if await self._is_back(change, there, now) and self._changes.get(change.id) is change:
                 copy = self._changes[change.id] = replace(change, after=now, moved_from="", removal="")
                 self._moved(copy)
                 await self._store(copy)
+                if there == now and stat is not None:  # nobody's change
+                    self._now[change.moved_from] = there
+                    await self.was_brought_back(change.moved_from, there, stat)
 
     # Review
 
@@ -392,13 +400,10 @@ class FileReviews:
         self._now[change.moved_from] = now
         return await self._put(change.path, now, None, syncs)
 
-    async def _is_back(self, change: FileChange, now: FileState) -> bool:
-        """Whether a renamed file exists under its old name, too. It may be as it is `now`. If nobody changed it since
-        the rename, it may also have half of its text (it was brought back and then changed), or be as it was before an
-        agent changed it."""
-        there = await self.found(change.moved_from)
-        if not isinstance(there, FileState):
-            return False
+    async def _is_back(self, change: FileChange, there: FileState, now: FileState) -> bool:
+        """Whether what is `there`, under the old name of a renamed file, is that file. It may be as it is `now`. If
+        nobody changed it since the rename, it may also have half of its text (it was brought back and then changed), or
+        be as it was before an agent changed it."""
         ours, theirs = text_of(now), text_of(there)
         if there == now or now != change.after or ours is None or theirs is None:
             return there == now
@@ -518,6 +523,9 @@ class FileReviews:
             self.enter(row.path, row.before, row.after, row.author, row.moved_from, row.removal)
         await self._tell()
         self._now.clear()
+
+
+async def _nobody_asks(path: str, state: FileState, stat: Stat) -> None: ...
 
 
 def _name(change: FileChange) -> str:

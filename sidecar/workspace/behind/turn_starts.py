@@ -213,7 +213,7 @@ class TurnStarts:
     async def saved(self, session: Session, path: str, data: bytes, stat: Stat, mode: int) -> None:
         """The user saved a file (canonical path) while the session's turn runs: what the agent's commands change in it
         is measured from that. `mode`: the file's. `stat`: the file's while it holds `data`."""
-        if not self.has(session) or not isinstance(decode(data), Decoded) or len(data) > MAX_TEXT:
+        if not self.has(session) or len(data) > MAX_TEXT:
             return
         save, look = Saved(stat, data, mode), self._under_way.get(session.id)
         if look is not None:

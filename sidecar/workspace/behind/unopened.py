@@ -13,8 +13,9 @@ from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, Missing, Stat, decode
+from sidecar.disk.states import text_of
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Named
@@ -249,6 +250,16 @@ class Unopened:
             before = FileState(encoded, then.mode)
         if before == state or self._files.says(path, state):
             return ""
+        if (
+            before is None
+            and state is not None
+            and seen.stat is not None
+            and self._files.is_back(path, state)
+        ):
+            self._files.came(path)
+            self._files.is_now(path, state)
+            await self.was_brought_back(path, state, seen.stat)
+            return ""
         if before is None:
             self._came(session, path, seen)
         start = await self._known.at_start(uri, path)
@@ -297,8 +308,13 @@ class Unopened:
         gone = came = self._files.came(path, parts[0].session if parts else None)
         if not parts:
             self._is_nobodys(uri, now)
-            if then.text is None:
-                await self._was_brought_back(path, seen)
+            if (
+                then.text is None
+                and isinstance(seen.data, bytes)
+                and seen.stat is not None
+                and seen.mode is not None
+            ):
+                await self.was_brought_back(path, FileState(seen.data, seen.mode), seen.stat)
             return
         raw = then.text if then.exact or then.text is None else raw_before(then.text, now)
         for part in parts:
@@ -334,14 +350,13 @@ class Unopened:
             return
         self._recorder.disk_edit(part.session, uri, author, before or "", changes_of(before or "", after))
 
-    async def _was_brought_back(self, path: str, seen: Glimpse) -> None:
+    async def was_brought_back(self, path: str, state: FileState, stat: Stat) -> None:
         """A file that did not exist when the turn began is the user's. What agents change in it, or in its mode, is
         measured from its current state."""
-        if not isinstance(seen.data, bytes) or seen.stat is None or seen.mode is None:
-            return
+        self._accounts.says(from_path(path), text_of(state), exact=True, at=changed_at(stat))
         for session in list(self._state.sessions):
             if session.roots.match(path):
-                await self._starts.saved(session, path, seen.data, seen.stat, seen.mode)
+                await self._starts.saved(session, path, state.data, stat, state.mode)
 
     def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
         """The file's text is the user's, or is as it was when the turn began. What was under review in it is adjusted to that text."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -70,6 +70,8 @@ def is_before(at: int, other: int) -> bool:
 class Act:
     """One tool call, or one command in a terminal of ours."""
 
+    call: str
+    """Its id."""
     began: int
     """The earliest time at which it may have begun."""
     ended: int | None = None
@@ -99,7 +101,9 @@ class Acts:
     def __init__(self, asked: int, end_clock: Callable[[], int] = now_at_most) -> None:
         """`asked`: when the agent was given its prompt, until `asked_at` gives the exact time."""
         self._end_clock = end_clock
-        self._acts: OrderedDict[str, Act] = OrderedDict()
+        self._acts: deque[Act] = deque(maxlen=MAX_ACTS)
+        self._by_id: dict[str, Act] = {}
+        """The newest act of each id: agents reuse ids."""
         self._asked = self._heard = asked
         """`_heard`: the earliest time at which the agent may have said the last thing that was received."""
 
@@ -114,11 +118,12 @@ class Acts:
     def told(self, call: str, said: int, kind: str = "", *, over: bool = False) -> Act:
         """The agent said, at `said` or later, that an act began, continues or is over. `kind`: "" if it does not repeat it. An act that is reported
         only when it is over may have begun at any time since the agent was last heard."""
-        act = self._acts.get(call)
-        if act is None or (act.ended is not None and not over):  # agents reuse ids
-            act = self._acts[call] = Act(self._heard if over else max(self._asked, said))
-            if len(self._acts) > MAX_ACTS:
-                self._acts.popitem(last=False)
+        act = self._by_id.get(call)
+        if act is None or (act.ended is not None and not over):
+            act = self._by_id[call] = Act(call, self._heard if over else max(self._asked, said))
+            if len(self._acts) == MAX_ACTS and self._by_id.get(self._acts[0].call) is self._acts[0]:
+                del self._by_id[self._acts[0].call]
+            self._acts.append(act)
         act.kind = kind or act.kind
         if over and act.ended is None:
             act.ended = self._end_clock()
@@ -129,46 +134,46 @@ class Acts:
         known += [edit for edit in edits if edit not in known][: MAX_EDITS - len(known)]
 
     def ended(self, call: str) -> None:
-        act = self._acts.get(call)
+        act = self._by_id.get(call)
         if act is not None and act.ended is None:
             act.ended = self._end_clock()
 
     def all_ended(self) -> None:
         """The turn is over, and none of its acts still runs."""
-        for call in self._acts:
+        for call in self._by_id:
             self.ended(call)
 
     def at(self, uri: DocumentUri, since: int, until: int, made: str | None = None) -> str | None:
         """The last act that may have changed the file between `since` and `until`, and to `made` (compared form) if that is known. An act that names
         the file is preferred to one that does not."""
         ran = [
-            (call, act)
-            for call, act in self._acts.items()
+            act
+            for act in self._acts
             if act.may_change(uri)
             and act.ran(since, until)
             and not (made is not None and act.begins_with(uri, made))
         ]
-        naming = [call for call, act in ran if uri in act.edits]
-        return naming[-1] if naming else ran[-1][0] if ran else None
+        naming = [act for act in ran if uri in act.edits]
+        return (naming or ran)[-1].call if ran else None
 
     def names_it(self, uri: DocumentUri) -> bool:
-        return any(uri in act.edits for act in self._acts.values())
+        return any(uri in act.edits for act in self._acts)
 
     def explained(self, uri: DocumentUri, before: str | None, after: str) -> tuple[str, str] | None:
         """The result, by their own reports, of applying the calls that name the file to `before`, and the last call that had a part in it. None if they
         report nothing about this change. All texts are in the compared form. Something else may have led from the result to `after`."""
         text, last = before, ""
-        for call, act in self._acts.items():
+        for act in self._acts:
             for old, new in act.edits.get(uri, ()):
                 made = _made(text, old, new, after)
                 if made is not None:
-                    text, last = made, call
+                    text, last = made, act.call
         return (text, last) if last and text is not None and text != before else None
 
     def made_from(self, uri: DocumentUri, after: str) -> str | None:
         """The text of the file before the calls that name it, as far as the whole texts in their diffs lead to `after`; None if they do not. Both in
         the compared form."""
-        text, edits = after, [edit for act in self._acts.values() for edit in act.edits.get(uri, ())]
+        text, edits = after, [edit for act in self._acts for edit in act.edits.get(uri, ())]
         for old, new in reversed(edits):
             is_as_long = (
                 len(text) - 1 <= len(new) <= 2 * len(text) + 2
@@ -179,7 +184,7 @@ class Acts:
 
     @property
     def running(self) -> Sequence[str]:
-        return [call for call, act in self._acts.items() if act.ended is None]
+        return [act.call for act in self._acts if act.ended is None]
 
     def __bool__(self) -> bool:
         return bool(self._acts)
