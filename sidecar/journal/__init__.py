@@ -7,6 +7,7 @@
     texts.py      stores each text once, and later texts of a file as changes to earlier ones
     store.py      Store: everything that is kept; synchronous; the command line uses it directly
     opened.py, writing.py, selecting.py   transactions, insertions, queries
+    gone.py       what was taken back of a file's earlier writes since
     ids.py        ids of writes, which sort by time
     turns.py      the state of files when a running turn began, in case the sidecar dies before the turn ends
     interrupted.py  writes that were never finished, and how they ended

@@ -25,6 +25,7 @@ from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts, told
 from sidecar.journal.folder import default_folder
+from sidecar.journal.gone import TextIds, gone
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
@@ -258,87 +259,21 @@ class Store:
         return self._do(work)
 
     def gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
-        """Return the texts and states of the earlier writes of the same file that were taken back after `write` was made, newest first. Writes from
-        before a removal that is still in force belong to another file, unless the file existed again when it was next written. A removal that was
-        taken back exactly changes nothing: what was taken back after it is found, too. Of a write of which a part had been taken back by then, the
-        rest is returned.
-
-        If something was taken back in the text that `write` found, between the moment in which it was made and that in which it was noted or in a
-        document that stayed open, it is returned instead, turned round."""
-        found: list[tuple[Texts, States | None]] = []
-        newer = write
+        """Return what was taken back of the earlier writes of the same file after `write` was made, newest first; see gone.py."""
         every = [one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path]
-        since = self._taken_back_in(write, [one for one in every if one.id > write.id])
-        earlier = self._without_removals(
-            [one for one in every if one.id < write.id and one.state != "failed"]
-        )
-        back: Texts | None = None
-        """The texts before and after what was taken back right after the next entry."""
-        for number, one in enumerate(earlier):
-            if one.has_removed and not newer.existed and one.agent not in TAKES_BACK:
-                break
-            texts, states = self.texts(one.id), self.states(one.id)
-            if one.agent in TAKES_BACK:
-                unseen = self._not_yet_there(write, earlier[number:]) if newer is write else []
-                follows = back is None or back.before == texts.after
-                if since or unseen or states is not None or not (follows and _has_taken_back(one)):
-                    return found or since or unseen
-                back = texts if back is None else Texts(texts.before, back.after)
-            else:
-                if back is not None:
-                    if states is not None or texts.after != back.before:
-                        break
-                    texts, back = Texts(texts.before, back.after), None
-                is_left = states is not None or texts.before != texts.after
-                if one.state in ("undone", "rejected") and is_left:
-                    found.append((texts, states))
-            newer = one
-        return found or since
+        return gone(self, write, every)
 
-    def _without_removals(self, entries: Sequence[Recorded]) -> list[Recorded]:
-        """`entries` (newest first) without removals of the file that were taken back exactly, and without what took these back."""
-        left: list[Recorded] = []
-        for one in reversed(entries):
-            if left and not left[-1].exists and _has_taken_back(one):
-                was, now = self.states(left[-1].id), self.states(one.id)
-                if was is not None and now == (was[1], was[0]):
-                    left.pop()
-                    continue
-            left.append(one)
-        return left[::-1]
+    def text_ids(self, path: str) -> dict[str, TextIds]:
+        """Return the ids of the texts before and after each write of this file (canonical path), by the write's id. Equal texts have the same id; None:
+        no file, or no text."""
 
-    def _taken_back_in(
-        self, write: Recorded, entries: Sequence[Recorded]
-    ) -> list[tuple[Texts, States | None]]:
-        """Return what was taken back in the text that `write` removed, oldest first and turned round. `entries`: those after `write`, newest first."""
-        text = self.texts(write.id).before
-        back: list[tuple[Texts, States | None]] = []
-        for one in reversed(entries):
-            texts = self.texts(one.id)
-            if not _has_taken_back(one) or texts.before != text or text is None:
-                break
-            back.append(self._turned_round(one))
-            text = texts.after
-        return back
+        def work(db: Opened) -> dict[str, TextIds]:
+            rows = db.connection.execute(
+                "SELECT id, before, after FROM writes WHERE path = ?", (as_blob(path),)
+            ).fetchall()
+            return {row[0]: (row[1], row[2]) for row in rows}
 
-    def _not_yet_there(
-        self, write: Recorded, entries: Sequence[Recorded]
-    ) -> list[tuple[Texts, States | None]]:
-        """Return what was taken back last in the file, oldest first and turned round, if `write` found the text from before that. `entries`: those
-        before `write`, newest first."""
-        was = self.texts(write.id).before
-        back: list[tuple[Texts, States | None]] = []
-        for one in entries:
-            if not _has_taken_back(one):
-                break
-            back.append(self._turned_round(one))
-            if self.texts(one.id).before == was and was is not None:
-                return back[::-1]
-        return []
-
-    def _turned_round(self, one: Recorded) -> tuple[Texts, States | None]:
-        texts, states = self.texts(one.id), self.states(one.id)
-        return Texts(texts.after, texts.before), None if states is None else (states[1], states[0])
+        return self._do(work)
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
         """Return what `gone` finds for this write."""
@@ -598,10 +533,6 @@ class Store:
             with suppress(sqlite3.Error):
                 db.connection.close()
             db.alive.close()
-
-
-def _has_taken_back(write: Recorded) -> bool:
-    return write.agent in TAKES_BACK and write.state == "done"
 
 
 def _is_mode(states: States | None) -> bool:
