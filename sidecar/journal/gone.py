@@ -45,7 +45,10 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
         elif back and ids is not None:
             if ids[one.id][1] != ids[back[-1].id][0] or store.states(one.id) is not None:
                 break
-            if _is_out(one) and ids[one.id][0] != ids[back[0].id][1]:
+            left = ids[back[0].id][1]
+            older = earlier[number + 1] if number + 1 < len(earlier) else None
+            is_what_was_removed = older is not None and not older.exists and left == ids[older.id][0]
+            if _is_out(one) and left != ids[one.id][0] and not is_what_was_removed:
                 found.append((Texts(store.texts(one.id).before, store.texts(back[0].id).after), None))
             back = []
         elif _is_out(one):

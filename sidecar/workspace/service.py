@@ -236,6 +236,8 @@ class Workspace:
             self._unsaved.closed(closing)
             if self.state.is_reviewed(closing):
                 self._tasks.start_soon(self._review_closed, modification.uri)
+            if self.review.is_left_empty(closing):
+                self._tasks.start_soon(self._left_empty_closed, closing)
             given_back.soon(len(closing.document.rope))
         given_back.soon(len(modification.text or ""))
         if tracked is None:
@@ -257,6 +259,10 @@ class Workspace:
         it, to rejected text."""
         await anyio.sleep(REOPEN_SECONDS)
         given_back.soon(self.state.forget_review(uri))
+
+    async def _left_empty_closed(self, closing: Tracked) -> None:
+        await anyio.sleep(REOPEN_SECONDS)
+        await self.review.closed(closing)
 
     async def _saved(self, tracked: Tracked, text: Text, told_at: int) -> None:
         saved = await self._reconciler.saved(tracked, text, told_at)

@@ -118,6 +118,18 @@ def test_what_was_taken_back_in_a_document_that_stayed_open(
     assert text_of(found) == back
 
 
+def test_what_was_made_anew_and_rejected_leaves_what_had_been_removed(tmp_path: Path) -> None:
+    """(turns seed 1883021135)"""
+    base = FileState(BASE.encode(), 0o644)
+    with Store(tmp_path / "j") as store:
+        store.finish(store.begin(entry(BASE, None, PATH, states=(base, None))), "done")
+        store.finish(store.begin(entry(None, BOTH, PATH)), "rejected")
+        store.finish(store.begin(entry(BOTH, BASE, PATH, agent="reject")), "done")
+        removed = store.begin(entry(BASE, None, PATH, states=(base, None)))
+        store.finish(removed, "done")
+        assert not store.gone_before(removed)
+
+
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("brought", [BOTH, FIRST])
 def test_what_was_taken_back_after_an_earlier_removal_was(tmp_path: Path, times: int, brought: str) -> None:

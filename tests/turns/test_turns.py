@@ -24,7 +24,7 @@ can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked h
 SEEDS = {
     "": [0, 1, 5, 7, 2690837, 1883003063, 1883007962, 1883009658],
     "shut down": [3, 21, 1883012226, 1883012862],
-    "killed in a turn": [4, 9, 42, 1880001160, 1882001203, 1883002754],
+    "killed in a turn": [4, 9, 42, 1880001160, 1882001203, 1883002754, 1883020524, 1883021135],
     "killed taking back": [6, 10, 500080, 2710657, 1883007597, 1883007670],
 }
 """By how their sidecar ended."""

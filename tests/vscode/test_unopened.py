@@ -201,3 +201,13 @@ def test_a_new_file_that_is_looked_at_stays_and_its_text_can_be_had_back(window:
     assert window.text(file) == ""
     window.undo()
     window.until_text(file, "new\n")
+
+
+def test_a_new_file_that_is_looked_at_is_gone_once_it_is_closed(window: Window) -> None:
+    file = window.folder / "sub" / "new.txt"
+    window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    window.open(file)
+    window.command("sidecar.reject", {"all": True})
+    window.until_disk(file, "")
+    window.js('void vscode.commands.executeCommand("workbench.action.closeActiveEditor");')
+    eventually(lambda: not file.parent.exists(), "the file and its folder are gone")

@@ -13,7 +13,7 @@ from sidecar.core.versions import Author
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, VSCODE, Habits
+from tests.support.editor_habits import EDITORS, EGLOT_OURS, NEOVIM_OURS, VSCODE, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
@@ -46,6 +46,37 @@ def test_emptied_and_filled_where_the_user_has_unsaved_work(tmp_path: Path, cust
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, VSCODE, script, before=opened_and_typed, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("name", [name for name, habits in EDITORS.items() if not habits.refuses])
+@pytest.mark.parametrize("by", ["a rejection", "an undone turn", "another write"])
+@either
+def test_what_the_user_had_not_saved_before_a_command_is_saved_by_nobody_else(
+    tmp_path: Path, name: str, by: str, custom: bool
+) -> None:
+    """The editor loads what the command wrote, and gets the user's text on top."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.looks_at_disk()
+        await asyncio.sleep(3)
+        if by == "another write":
+            await turn.bench.read("a.txt", session=turn.session)
+            wanted = editor.text("a.txt").replace("five", "FIVE")
+            await turn.bench.write("a.txt", wanted, session=turn.session)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if by == "a rejection":
+            await reject_all(bench)
+        elif by == "an undone turn":
+            await bench.workspace.review.revert_turn(bench.session, 1)
+        await asyncio.sleep(5)
+        assert ("FOUR" in editor.text("a.txt")) == (by == "another write")
+        assert "mine" in editor.text("a.txt")
+        assert editor.buffer("a.txt").dirty
+        assert "mine" not in (tmp_path / "a.txt").read_text()
+
+    play(tmp_path, EDITORS[name], script, before=opened_and_typed, after=after, custom=custom)
 
 
 @either

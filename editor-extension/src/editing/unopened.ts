@@ -8,6 +8,7 @@
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { isText, openDocument, tabsOf } from "./documents";
+import { Emptied } from "./emptied";
 
 type Handle = NonNullable<NonNullable<Middleware["workspace"]>["handleApplyEdit"]>;
 const NEVER = new vscode.CancellationTokenSource().token;
@@ -32,12 +33,14 @@ export class Unopened implements vscode.Disposable {
   private readonly worked = new Map<string, NodeJS.Timeout>();
   /** Of these, the ones that were unsaved: from when until when. */
   private readonly unsaved = new Map<string, { since: number; until?: number }>();
+  private readonly emptied = new Emptied();
   private readonly disposable: vscode.Disposable;
   private closing = false;
   private later: NodeJS.Timeout | undefined;
 
   constructor() {
     this.disposable = vscode.Disposable.from(
+      this.emptied,
       vscode.window.tabGroups.onDidChangeTabs(({ opened, closed, changed }) => {
         closed.forEach((tab) => this.unseen.delete(tab));
         for (const tab of opened) {
@@ -79,10 +82,11 @@ export class Unopened implements vscode.Disposable {
     return null;
   }
 
-  /** Applies the server's edits, except the deletion of a file that is in a tab: its text stays and can be undone. */
+  /** Applies the server's edits, except the deletion of a file that is in a tab: its text can be had back there until that is closed. */
   readonly handleApplyEdit: Handle = async (params, next) => {
     const deleted = (params.edit.documentChanges ?? []).flatMap((one) => ("kind" in one && one.kind === "delete" ? [one.uri] : []));
     if (deleted.some((uri) => this.isShown(uri))) {
+      deleted.forEach((uri) => this.emptied.add(uri));
       return { applied: false, failureReason: vscode.l10n.t("the file is open") };
     }
     return next(params, NEVER);

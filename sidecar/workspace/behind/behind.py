@@ -79,6 +79,7 @@ class Behind:
         recorder.in_editor = evidence.had_read.sent
         self._evidence = evidence
         self._files = files
+        self._starts = starts
         files.was_put_back = starts.put_back
         self.accounts = Accounts()
         state.documents.disk.wrote = self.accounts.wrote
@@ -486,6 +487,8 @@ class Behind:
             legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
             first = next((leg.part for leg in legs if leg.part is not None), None)
+            if then.text is None:
+                self._state.made_folders |= self._starts.made_folders(session.id, path)
             gone = self._files.came(path, None if first is None else first.session)
             if gone is not None and not before and gone.old_text is not None:
                 before = normal(gone.old_text)

@@ -107,6 +107,7 @@ class FromDisk:
         if on_disk.text is None or not self._files.is_unmoved(tracked, now, on_disk):
             return False
         capabilities = self._editor.capabilities
+        is_users = tracked.is_user_dirty()
         # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
         countable = not (capabilities.lf_lines and "\r" in now.raw)
         if (
@@ -114,6 +115,8 @@ class FromDisk:
             and countable
             and await self._reload.take(tracked, before, now, on_disk.text, raw)
         ):
+            if is_users:
+                tracked.stays_unsaved()
             return True
         if raw.is_empty:
             return True

@@ -6,15 +6,17 @@ Each look builds on the results of the last one, and shares with it what did not
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 
+from sidecar import disk
 from sidecar.disk import folder_files, git_index
-from sidecar.disk.folder_files import Trees
+from sidecar.disk.folder_files import Tree, Trees
 from sidecar.workspace.behind import tree_notes
 from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
 
@@ -121,7 +123,7 @@ class TreeLooks:
         if not self.knows(top):
             told(git_index.size(top))
         trees = self.trees(top, told)
-        for tree in trees.found:
+        for tree in _with_open(trees.found, touched.open):
             note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, touched)
             self._notes[tree.folder] = note
             found.notes.append(note)
@@ -145,6 +147,21 @@ class TreeLooks:
                     folder,
                 )
         return found
+
+
+def _with_open(trees: Sequence[Tree], is_open: Collection[str]) -> list[Tree]:
+    """The trees, with the open files (canonical paths) that they leave out, because git ignores them: somebody works on these."""
+    left_out: dict[str, set[str]] = {tree.folder: set() for tree in trees}
+    for path in is_open:
+        folder = next((folder for folder in disk.folders_above(path) if folder in left_out), None)
+        if folder is not None and os.path.lexists(path):
+            left_out[folder].add(os.path.relpath(path, folder))
+    found: list[Tree] = []
+    for tree in trees:
+        names = left_out[tree.folder].difference(tree.names) if left_out[tree.folder] else ()
+        names = [name for name in names if ".git" not in name.split(os.sep)]
+        found.append(tree._replace(names=[*tree.names, *names]) if names else tree)
+    return found
 
 
 def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:

@@ -122,7 +122,8 @@ class Unopened:
                 mode = None if isinstance(on_disk, Missing) else on_disk.mode
                 data = None if isinstance(on_disk, Missing) else await state.storage.read_bytes(on_disk)
                 path = place.path
-            if is_open and stat is not None:
+            is_bytes = isinstance(data, bytes) and not isinstance(decode(data), Decoded)
+            if is_open and stat is not None and not is_bytes:
                 return ""  # left to the reconciler
             return await self.look_at(session, uri, path, stat, mode, data, named, row, last=last)
         finally:

@@ -109,10 +109,17 @@ class DiskWriter:
         self._behind = behind
 
     async def write(
-        self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None = None
+        self,
+        task: WriteTask,
+        place: Place,
+        file: Resolved,
+        misplaced: Misplaced | None = None,
+        *,
+        made: bool = False,
     ) -> WriteDone | Refusal:
-        """Changes an existing file. `misplaced`: an edit that is taken out of it first, if it is there."""
-        begun = await self._begun(task, place, file, misplaced)
+        """Changes an existing file. `misplaced`: an edit that is taken out of it first, if it is there. `made`: the editor created the file, empty, for
+        this write."""
+        begun = await self._begun(task, place, file, misplaced, made=made)
         if not isinstance(begun, _Begun):
             return begun
         author, known = begun.author, begun.known
@@ -152,7 +159,7 @@ class DiskWriter:
         return self._state.documents.get(uri) is not None
 
     async def _begun(
-        self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None
+        self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None, *, made: bool
     ) -> _Begun | WriteDone | Refusal:
         """Works the change out and journals it. The texts that this needs are released when the call ends."""
         storage = self._state.storage
@@ -170,8 +177,8 @@ class DiskWriter:
         size = len(raw) + len(task.content)
         after = worked_out.after
         if after is None:
-            made = changes.changes() if isinstance(changes, Places) else changes
-            after = await aside(size, lambda: made.apply(str(raw)))
+            edits = changes.changes() if isinstance(changes, Places) else changes
+            after = await aside(size, lambda: edits.apply(str(raw)))
         data = await storage.encoded(after, decoded, place.requested)
         if isinstance(data, Refusal):
             return data
@@ -182,16 +189,17 @@ class DiskWriter:
         like = None if newest is None else newest.text
         known = await aside(size, lambda: DiskChange.of(raw, changes, like))
         is_proper = raw == before
+        is_new = made and not len(before)
         author = await self._recorder.begin(
             task.session,
             place.path,
-            before,
+            None if is_new else before,
             after,
             "disk",
             decoded.encoding,
             decoded.bom,
-            changes=changes if is_proper else None,
-            kept=(known.before if is_proper else None, known.after),
+            changes=changes if is_proper and not is_new else None,
+            kept=(known.before if is_proper and not is_new else None, known.after),
         )
         if isinstance(author, Refusal):
             return author

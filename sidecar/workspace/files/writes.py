@@ -277,7 +277,7 @@ class Writer:
                 return await self._open_document(task, now, now.tracked)
             if isinstance(now.on_disk, Missing):
                 return await self._files.create(task, now, now.on_disk)
-            return await self._files.write(task, now, now.on_disk)
+            return await self._files.write(task, now, now.on_disk, made=True)
 
     def _will_save(self, tracked: Tracked) -> bool:
         policy = self._state.settings.after_write

@@ -67,6 +67,8 @@ class Rejecter:
         self._editing = anyio.CapacityLimiter(1)
         """Documents are reverted one after the other: VS Code needs a tab to save a document that nobody looks at, and when several were
         reverted at once, a tab stayed open."""
+        self._left_empty: dict[DocumentUri, tuple[Reviewed, Plan]] = {}
+        """Open documents of files that agents created and in which nothing is left: the user may undo that. The files go when they are closed."""
 
     async def reject(self, jobs: Sequence[Job]) -> list[Rejected]:
         """Carry out the jobs: in the editor one after the other, on the disk as many at once as it handles. If there are more than a few, the
@@ -111,6 +113,7 @@ class Rejecter:
         if tracked is not None:
             rejected = await self._in_editor(reviewed, tracked, plan)
             if created and rejected.emptied:
+                self._left_empty[reviewed.uri] = reviewed, plan
                 await self._delete_empty(reviewed, tracked, plan)
             return rejected
         if path is None or not (self._can_open() and await self._editor_keeps(reviewed, path, plan)):
@@ -201,8 +204,9 @@ class Rejecter:
             self._state.ledgers.moved(reviewed)
 
     def _in_the_way(self, change: FileChange) -> str:
-        """Why the change cannot be reverted now, as a message; "" if no reason is known. A mode fits whatever the document's text is."""
-        if change.kind != "mode" and (
+        """Why the change cannot be reverted now, as a message; "" if no reason is known. A mode fits whatever the document's text is. A file that is gone
+        comes back without the user's unsaved text, which the document keeps."""
+        if change.kind not in ("mode", "deleted") and (
             self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None)
         ):
             return "the file is open with unsaved changes; save it or discard them first"
@@ -228,6 +232,19 @@ class Rejecter:
             request = self._sender.dispatch("reject", edit)
             with anyio.move_on_after(ANSWER_SECONDS):
                 await request.answered.wait()
+
+    def has_left_empty(self, uri: DocumentUri) -> bool:
+        """Whether a rejection left a document empty, of a file that an agent created."""
+        return uri in self._left_empty
+
+    async def closed(self, tracked: Tracked) -> None:
+        """Such a document was closed, and not opened again a while later. Removes the file if it is still empty."""
+        uri = tracked.document.uri
+        if self._state.documents.get(uri) is not None or uri not in self._left_empty:
+            return
+        left = self._left_empty.pop(uri)
+        if not tracked.text().strip("\n"):
+            await self._on_disk.put_back([Job(*left, str(tracked.document.snapshot()))])
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()

@@ -258,6 +258,15 @@ class Review:
                 made.append((change, job.plan(len(text)).changes.apply(text)))
         return made
 
+    def is_left_empty(self, tracked: Tracked) -> bool:
+        """Whether the document shows nothing but a file that an agent created and that a rejection emptied. It goes when the document is closed."""
+        return self._rejecter.has_left_empty(tracked.document.uri)
+
+    async def closed(self, tracked: Tracked) -> None:
+        """Such a document was closed a while ago."""
+        await self._rejecter.closed(tracked)
+        await self._prune()
+
     async def _prune(self) -> None:
         """Remove the folders that were made for agents' files and are empty now."""
         gone = await anyio.to_thread.run_sync(disk.remove_empty, list(self._state.made_folders))

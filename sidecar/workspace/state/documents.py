@@ -277,6 +277,12 @@ class Tracked:
     def is_user_dirty(self) -> bool:
         return not self.is_clean() and self.user_dirty
 
+    def stays_unsaved(self) -> None:
+        """Record that the editor took the disk's text and put the user's unsaved work on top of it."""
+        if not self.is_clean():
+            self.edited = self.user_dirty = True
+            self.history.users_edit()
+
     def on_disk(self, text: Kept | str | None, stat: Stat | None) -> None:
         """Record that the disk was read and holds `text` (compared form)."""
         if text is not None and self.disk is not None:

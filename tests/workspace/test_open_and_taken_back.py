@@ -1,0 +1,204 @@
+"""What agents do to files that the user has open is taken back like anything else, and the user's unsaved text stays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE, Habits
+from tests.support.file_time import tick
+from tests.support.repositories import commit
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
+from tests.workspace.test_found_files import files
+from tests.workspace.test_whose import reject_all, rows
+
+MINE = BASE.replace("one", "mine")
+CLOSED = 5.0
+"""Seconds after which a document that was closed is not opened again by a reload."""
+either = pytest.mark.parametrize("custom", [True, False])
+any_editor = pytest.mark.parametrize(
+    "habits", [habits for habits in EDITORS.values() if not habits.refuses], ids=lambda one: one.client
+)
+Work = Callable[[Path], object]
+
+
+def removes(folder: Path) -> None:
+    (folder / "a.txt").unlink()
+
+
+def renames(folder: Path) -> None:
+    (folder / "a.txt").rename(folder / "b.txt")
+
+
+def makes_bytes(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"\0\1\2")
+
+
+def changes(folder: Path) -> None:
+    (folder / "a.txt").write_text(CHANGED)
+
+
+def changes_the_mode(folder: Path) -> None:
+    (folder / "a.txt").chmod(0o600)
+
+
+async def acts(turn: Turn, work: Work) -> None:
+    turn.says("execute")
+    tick()
+    work(turn.bench.folder)
+    tick()
+    turn.says("execute", status="completed")
+    await asyncio.sleep(4)
+
+
+@either
+@pytest.mark.parametrize("is_typed_in", [False, True])
+@pytest.mark.parametrize("work", [removes, renames, makes_bytes, changes_the_mode])
+@pytest.mark.parametrize("door", ["reject", "undo"])
+@pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vscode", "neovim"])
+def test_the_file_is_as_it_was(
+    tmp_path: Path, habits: Habits, custom: bool, is_typed_in: bool, work: Work, door: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "a.txt").chmod(0o644)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, work)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert rows(bench)
+        is_in_the_way = work is makes_bytes and is_typed_in
+        if door == "undo":
+            done = await bench.workspace.review.revert_turn(bench.session, 1)
+            assert bool(done.impossible) == is_in_the_way
+        elif not is_in_the_way:
+            await reject_all(bench)
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == (MINE if is_typed_in else BASE)
+        if is_in_the_way:  # it is said, and still listed
+            assert rows(bench)
+            return
+        assert files(tmp_path) == {"a.txt": BASE.encode()}
+        assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
+        assert not rows(bench)
+
+    before = opened_and_typed if is_typed_in else opened
+    play(tmp_path, habits, script, before=before, after=after, custom=custom)
+
+
+@either
+@pytest.mark.parametrize("work", [changes, removes, makes_bytes, changes_the_mode])
+def test_a_file_that_git_ignores_and_the_user_has_open(tmp_path: Path, work: Work, custom: bool) -> None:
+    (tmp_path / ".gitignore").write_text("a.txt\n")
+    commit(tmp_path)
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "a.txt").chmod(0o644)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, work)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert len(rows(bench)) == 1
+        assert not (await bench.workspace.review.revert_turn(bench.session, 1)).impossible
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE
+        if not custom and work is changes:  # our extension saves it
+            assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
+
+    play(tmp_path, VSCODE, script, before=before, after=after, custom=custom)
+
+
+async def makes(turn: Turn, by_us: bool) -> None:
+    if by_us:
+        await turn.bench.write("made/new.txt", "made\n", session=turn.session)
+    else:
+
+        def work(folder: Path) -> None:
+            (folder / "made").mkdir()
+            (folder / "made" / "new.txt").write_text("made\n")
+
+        await acts(turn, work)
+    await asyncio.sleep(3)
+
+
+@either
+@pytest.mark.parametrize("by_us", [True, False], ids=["through us", "by a command"])
+@any_editor
+def test_a_new_file_that_is_open_goes_when_it_is_closed(
+    tmp_path: Path, habits: Habits, custom: bool, by_us: bool
+) -> None:
+    """Until then its text can be had back."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await makes(turn, by_us)
+        editor.opens("made/new.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        await asyncio.sleep(2)
+        assert not editor.text("made/new.txt").strip()
+        editor.closes("made/new.txt")
+        await asyncio.sleep(CLOSED)
+        assert not rows(bench)
+        assert not (tmp_path / "made").exists()
+
+    play(tmp_path, habits, script, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("then", ["undoes it", "types"])
+def test_a_new_file_whose_text_the_user_wants_stays(tmp_path: Path, then: str) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await makes(turn, by_us=True)
+        editor.opens("made/new.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        if then == "types":
+            editor.types("made/new.txt", "mine\n")
+        else:
+            editor.undoes("made/new.txt")
+        assert editor.saves("made/new.txt")
+        text = editor.text("made/new.txt")
+        await asyncio.sleep(2)
+        editor.closes("made/new.txt")
+        await asyncio.sleep(CLOSED)
+        assert text == ("mine\n" if then == "types" else "made\n")
+        assert (tmp_path / "made" / "new.txt").read_text() == text
+
+    play(tmp_path, VSCODE, script, after=after, custom=True)
+
+
+def test_a_new_file_that_is_opened_again_at_once_stays_until_it_is_closed_for_good(tmp_path: Path) -> None:
+    """Neovim and eglot report a reload like that."""
+    path = tmp_path / "made" / "new.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await makes(turn, by_us=True)
+        editor.opens("made/new.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        editor.closes("made/new.txt")
+        editor.opens("made/new.txt")
+        await asyncio.sleep(CLOSED)
+        assert path.read_text() == ""
+        editor.closes("made/new.txt")
+        await asyncio.sleep(CLOSED)
+        assert not path.exists()
+
+    play(tmp_path, VSCODE, script, after=after, custom=True)
