@@ -214,7 +214,7 @@ MARKED = BASE.replace("four", "FOUR")
         ([BASE, BASE.replace("four", "4")], MARKED, BASE),
         ([TYPED, BASE], MARKED, BASE),
         (["one green\n", "two blue\n"], "new blue\ntwo blue", "two blue\n"),
-        (["ONE\ntwo\nTHREE\nfour\nFIVE\n", BASE], "1\ntwo\n3\nFOUR\nfive\n", BASE),
+        (["ONE\ntwo\nTHREE\nFOUR\n", BASE], "1\ntwo\n3\nfour\n", BASE),
     ],
     ids=[
         "made of the older one",
