@@ -541,3 +541,39 @@ async def test_the_command_line_was_ended_while_the_file_was_gone(
         assert row["file"] == {"kind": "deleted"}
         await bench.workspace.review.reject(Selector(everything=True))
     assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_text_that_was_changed_and_then_made_bytes(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """Both are rejected at once."""
+    path = tmp_path.resolve() / "a.txt"
+    path.write_text(BASE)
+    path.chmod(0o644)
+    spoiled = FileState(b"\0\1", 0o644)
+    here = {"path": str(path), "root": str(path.parent)}
+
+    def spoils(bench: Bench) -> None:
+        with Store(journal) as store:
+            states = (FileState(FIRST.encode(), 0o644), spoiled)
+            write = store.begin(entry(FIRST, None, states=states, session=bench.session, **here))
+            store.finish(write, "done")
+        path.write_bytes(spoiled.data)
+        author = Author(bench.session, 1, write)
+        bench.workspace.review.files.enter(str(path), states[0], spoiled, author)
+
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+        spoils(bench)
+        await bench.workspace.review.files.stored()
+        if not restarted:
+            await bench.workspace.review.reject(Selector(everything=True))
+    if restarted:
+        async with on_the_journal(path.parent, journal) as bench:
+            await bench.workspace.restore_reviews()
+            await bench.workspace.review.reject(Selector(everything=True))
+            assert not await bench.workspace.review.listed(Selector())
+    assert path.read_text() == BASE

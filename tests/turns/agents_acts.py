@@ -28,6 +28,8 @@ class AgentsActs(Scene):
             acts += [self._makes_anew, self._makes_anew]
         if self.fills_made:
             acts += [partial(self._fills_made, session), self._makes, self._makes]
+        if self.open_too:
+            acts += [self._spoils, self._moves, self._removes]
         act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
         self.calls += 1
         call = f"c{self.calls}"
@@ -93,7 +95,7 @@ class AgentsActs(Scene):
     async def _removes(self) -> None:
         names = [n for n in self._there() + self.others if os.path.lexists(self.folder / n)]
         for name in self.random.sample(names, 1) if names else ():
-            if self._is_unsaved(name):
+            if self._is_unsaved(name) and not self.open_too:
                 continue
             self.say(f"agent removes {name}")
             if name in self.names:
@@ -116,12 +118,17 @@ class AgentsActs(Scene):
             path.write_bytes(data)
 
     async def _moves(self) -> None:
-        names = [n for n in self._there() if n not in self._open()]
+        names = [n for n in self._there() if self.open_too or n not in self._open()]
         for name in names[:1]:
             target = f"moved{self.calls}.txt"
             self.say(f"agent moves {name} to {target}")
             self.gone[name] = (self.folder / name).read_bytes()
             (self.folder / name).rename(self.folder / target)
+
+    async def _spoils(self) -> None:
+        for name in [n for n in self._there() if not self._is_unsaved(n)][:1]:
+            self.say(f"agent makes bytes of {name}")
+            (self.folder / name).write_bytes(b"\0" + self.random.randbytes(9))
 
     async def _makes(self) -> None:
         for i in range(self.random.choice([1, 1, 3, 20])):

@@ -219,7 +219,9 @@ class _Turn(AgentsActs, UsersActs):
     def _opens_again(self) -> None:
         """The editor tells another sidecar of its documents, with their text."""
         buffers = [
-            (name, self.editor.opens(name), text) for name, text in self.documents.items() if self._data(name)
+            (name, self.editor.opens(name), text)
+            for name, text in self.documents.items()
+            if name in self._there()
         ]
         self.editor.attach(self.bench.workspace.apply)
         for name, buffer, text in buffers:

@@ -76,6 +76,8 @@ class Scene:
         self.names_late = kinds.random() < 0.3
         self.session_count = kinds.choice([1, 1, 2])
         self.more_acts = kinds.sample(["formats", "checks_out", "generates"], kinds.choice([0, 1, 2]))
+        self.open_too = Random(f"open too {seed}").random() < 0.3
+        """Agents also move and remove files that are open, and make bytes of texts; and the user leaves text unsaved."""
         self.sessions: list[str] = []
         self.commands = Commands(folder, Random(f"commands {seed}"), self._there, self._changed, say)
         self.words = 0
@@ -92,7 +94,7 @@ class Scene:
         return f"{who}{self.words}"
 
     def _there(self) -> list[str]:
-        return [name for name in self.names if (self.folder / name).is_file()]
+        return [name for name in self.names if not (self._data(name) or b"\0").startswith(b"\0")]
 
     def _changed(self, data: bytes) -> bytes:
         """An agent's lines in it are others now."""

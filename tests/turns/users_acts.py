@@ -25,6 +25,7 @@ class UsersActs(Scene):
                     self._edits_in_a_shell,
                     self._restores,
                     self._creates,
+                    *([self._types] * 2 if self.open_too else []),
                 ]
             )
             tick()
@@ -90,7 +91,7 @@ class UsersActs(Scene):
             if not self._is_unsaved(name):
                 self.say(f"user closes {name}")
                 self.editor.closes(name)
-        elif self._data(name):
+        elif name in self._there():
             self.say(f"user opens {name}")
             self.editor.opens(name)
 
@@ -107,6 +108,18 @@ class UsersActs(Scene):
             if self.fuse is not None:
                 self.fuse.waits(self.disk_seconds)
             self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
+            self.world.users_line(name, line, new)
+
+    def _types(self) -> None:
+        """And does not save it."""
+        for name in [n for n in self._open() if self.editor.text(n).count("\n") == LINES][:1]:
+            lines, line, new = (
+                self.editor.text(name).split("\n"),
+                self.random.choice(USERS),
+                self.word("user"),
+            )
+            self.say(f"user types {new} in {name} for {lines[line]}")
+            self.editor.replaces(name, lines[line], new)
             self.world.users_line(name, line, new)
 
     def _edits_in_a_shell(self) -> None:

@@ -97,9 +97,9 @@ class Keeper:
             await self.as_told(reviewed)
 
     async def restore_all(self, folders: Sequence[str]) -> list[tuple[str, list[str]]]:
-        """Restore the ledgers of files beneath `folders` (absolute paths) that are not open, and note which folders were made for files. Files that
-        are not text are left alone. Returns the paths of the files that are gone, each with the writes (the journal's ids) in it that the command line
-        has taken back."""
+        """Restore the ledgers of files beneath `folders` (absolute paths) that are not open, and note which folders were made for files. The ledgers of
+        files that are no text now wait until they are text again. Returns the paths of the files that are gone, each with the writes (the journal's ids)
+        in it that the command line has taken back."""
         gone: list[tuple[str, list[str]]] = []
         if not folders:
             return gone
@@ -140,10 +140,12 @@ class Keeper:
     async def _restore_from(self, uri: DocumentUri, file: Resolved) -> None:
         kept = await self._kept(uri)
         decoded = await self._state.storage.read(file)
-        if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
+        if kept is None or self._is_known(uri):
             return
         reviewed = self._restored(uri, kept)
-        if reviewed is not None:
+        if reviewed is not None and isinstance(decoded, Refusal):
+            reviewed.gone()  # an agent made something of it that is no text: it waits until the text comes back
+        elif reviewed is not None and not isinstance(decoded, Refusal):
             reviewed.seen(Text.of(decoded.text))
             self.moved(reviewed)
             await self.as_told(reviewed)

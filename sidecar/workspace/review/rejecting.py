@@ -11,7 +11,6 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Mark, Rejection
-from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
@@ -204,21 +203,12 @@ class Rejecter:
             self._state.ledgers.moved(reviewed)
 
     def _in_the_way(self, change: FileChange) -> str:
-        """Why the change cannot be reverted now, as a message; "" if no reason is known. A mode fits whatever the document's text is. A file that is gone
-        comes back without the user's unsaved text, which the document keeps."""
-        if change.kind not in ("mode", "deleted") and (
-            self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None)
-        ):
+        """Why the change cannot be reverted now, as a message; "" if no reason is known. A file does not go while somebody has unsaved text in it. One
+        that comes back, or gets its text back, gets it without that text, which the document keeps."""
+        tracked = self._state.documents.get(change.uri) if change.before is None else None
+        if tracked is not None and tracked.is_user_dirty():
             return "the file is open with unsaved changes; save it or discard them first"
         return ""
-
-    def _is_unsaved(self, path: str, wanted: FileState | None) -> bool:
-        """Whether a document has unsaved work and another text than the file should get."""
-        tracked = self._state.documents.get(from_path(path)) if path else None
-        if tracked is None or not tracked.is_user_dirty():
-            return False
-        text = None if wanted is None or wanted.is_link else decode(wanted.data)
-        return not (isinstance(text, Decoded) and tracked.says(normal(text.text)))
 
     async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> None:
         """Remove a file that an agent created and in which nothing is left. As long as the editor holds the document, the editor removes it
