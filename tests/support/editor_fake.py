@@ -272,6 +272,8 @@ class FakeEditor:
             raise EditorRefused("this editor does not open documents for the sidecar")
         await self._arrives()
         known = self.model.documents.get(client_uri)
+        if known is None and (self.model.files.read(client_uri) or b"").startswith(b"\0"):  # as VS Code does
+            raise EditorRefused("File seems to be binary and cannot be opened as text")
         return (known or self.model.open_hidden(client_uri)).version
 
     async def close(self, client_uri: str) -> None:

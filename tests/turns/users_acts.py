@@ -112,7 +112,8 @@ class UsersActs(Scene):
 
     def _types(self) -> None:
         """And does not save it."""
-        for name in [n for n in self._open() if self.editor.text(n).count("\n") == LINES][:1]:
+        texts = [n for n in self._open() if n in self._there() or self._data(n) is None]
+        for name in [n for n in texts if self.editor.text(n).count("\n") == LINES][:1]:
             lines, line, new = (
                 self.editor.text(name).split("\n"),
                 self.random.choice(USERS),
@@ -140,7 +141,8 @@ class UsersActs(Scene):
     def _restores(self) -> None:
         if self.ending == "killed in a turn":
             return
-        for name in [n for n in self.gone if not (self.folder / n).exists()][:1]:
+        gone = [n for n in self.gone if not ((self.folder / n).exists() or self._is_unsaved(n))]
+        for name in gone[:1]:
             self.say(f"user restores {name}")
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_bytes(self.world.wanted[name][1])

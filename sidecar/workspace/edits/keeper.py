@@ -90,6 +90,10 @@ class Keeper:
             return await self._restore_closed(uri)
         if tracked.document.desynchronised is not None:
             return
+        if (
+            not tracked.is_clean()
+        ):  # what the command line took back in the file, the editor may have kept unsaved
+            kept = kept._replace(undone=())
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
             reviewed.opened(tracked.document.snapshot())
