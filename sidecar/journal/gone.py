@@ -30,6 +30,8 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
     ids: Mapping[str, TextIds] | None = None
     found: Gone = []
     newer = write
+    is_last = True
+    """Nothing that stands was written since."""
     back: list[Recorded] = []
     """What was taken back right after the next entry, newest first."""
     for number, one in enumerate(earlier):
@@ -37,14 +39,21 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
             unseen = _not_yet_there(store, write, earlier[number:]) if newer is write else []
             ids = ids or store.text_ids(write.path)
             follows = not back or ids[back[-1].id][0] == ids[one.id][1]
-            if since or unseen or not (follows and _has_taken_back(one)) or store.states(one.id) is not None:
+            is_known = _has_taken_back(one) and store.states(one.id) is None
+            if since or unseen or not is_known or not (follows or is_last):
                 return found or since or unseen
-            back.append(one)
+            back = [*back, one] if follows else [one]
         elif one.has_removed and not newer.existed:
             break
         elif back and ids is not None:
-            if ids[one.id][1] != ids[back[-1].id][0] or store.states(one.id) is not None:
+            is_partly = ids[one.id][1] == ids[back[-1].id][0]
+            if store.states(one.id) is not None or not (is_partly or is_last):
                 break
+            if not is_partly:  # it was taken back in a document with unsaved text; `less_gone` says whether it is in the file
+                found += [(store.texts(one.id), None)] if _is_out(one) else []
+                is_last = is_last and _is_out(one)
+                newer = one
+                continue
             left = ids[back[0].id][1]
             older = earlier[number + 1] if number + 1 < len(earlier) else None
             is_what_was_removed = older is not None and not older.exists and left == ids[older.id][0]
@@ -53,6 +62,7 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
             back = []
         elif _is_out(one):
             found.append((store.texts(one.id), store.states(one.id)))
+        is_last = is_last and (one.agent in TAKES_BACK or _is_out(one))
         newer = one
     return found or since
 

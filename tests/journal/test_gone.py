@@ -49,6 +49,29 @@ CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
         FIRST,
         BASE,
     ),
+    "rejected in a document with unsaved text": (
+        [("agent", BASE, BOTH, "rejected"), ("reject", BOTH + "mine\n", BASE + "mine\n", "done")],
+        BOTH,
+        BASE,
+    ),
+    "the same, and made again since": (
+        [
+            ("agent", BASE, BOTH, "rejected"),
+            ("reject", BOTH + "mine\n", BASE + "mine\n", "done"),
+            ("agent", BASE, BOTH, "done"),
+        ],
+        BOTH,
+        BOTH,
+    ),
+    "one after the other, in a document with unsaved text": (
+        [
+            ("agent", BASE, BOTH, "rejected"),
+            ("reject", BOTH + "mine\n", FIRST + "mine\n", "done"),
+            ("reject", FIRST + "MINE\n", BASE + "MINE\n", "done"),
+        ],
+        BOTH,
+        BASE,
+    ),
     "each after the other, and the first of them later": (
         [
             ("agent", BASE, FIRST, "undone"),

@@ -104,7 +104,7 @@ class AgentsActs(Scene):
 
     async def _makes_anew(self) -> None:
         """What an agent removed, or removes right now."""
-        names = [n for n in self.gone if not (self.folder / n).exists()]
+        names = [n for n in self.gone if not ((self.folder / n).exists() or self._is_unsaved(n))]
         there = [n for n in self._there() if not self._is_unsaved(n)]
         for name in self.random.sample(names or there, 1) if names or there else ():
             path = self.folder / name

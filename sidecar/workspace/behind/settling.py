@@ -11,7 +11,7 @@ import anyio
 from sidecar.core.final_end import same_lines
 from sidecar.core.kept import Kept
 from sidecar.core.normal import normal
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
@@ -92,7 +92,9 @@ class Settling:
         # After a save on top of the change, only what the document says is left of it.
         saves = seen.saves if tracked is first else 0
         is_there = self.is_same(tracked.saved, disk) or tracked.saves > saves
-        together = is_there and tracked.stat is not None
+        # A file that is gone is not looked at again: what the user saved of the change is in the document
+        is_seen = tracked.stat is not None or (tracked.saves > saves and self._is_gone(uri))
+        together = is_there and is_seen
         state: EntryState = "done"
         if seen.counted:
             pass
@@ -100,7 +102,7 @@ class Settling:
             state = "failed"
         elif tracked.closed and (seen.changes is not None or was_closed):
             self._entering.enter_closed(uri, seen)
-        elif tracked is first and tracked.stat is None and not (seen.changes is None and tracked.apart):
+        elif tracked is first and not is_seen and not (seen.changes is None and tracked.apart):
             # The next look begins where this one did
             state = "failed"
             self._apart[uri] = Apart(seen.start, known)
@@ -123,6 +125,10 @@ class Settling:
             if not leg.is_ours and leg.author is not None and leg.author not in settled:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # later edits are measured from the disk's text
+
+    def _is_gone(self, uri: DocumentUri) -> bool:
+        path = to_path(uri)
+        return path is not None and self._state.storage.stat(path) is None
 
     async def _at_rest(self, tracked: Tracked, *, wanted: bool) -> tuple[Tracked, bool]:
         """The document that is now open under the same URI, else `tracked`, and whether no edit of ours is on its way
