@@ -124,6 +124,23 @@ def test_a_look_while_the_agent_works_takes_nothing_out_of_review(
     as_it_was(tmp_path)
 
 
+def test_a_look_takes_what_an_agent_makes_under_the_old_name_of_a_file_for_its_own(tmp_path: Path) -> None:
+    """Not for the file that the user brought back."""
+    begins_with(tmp_path)
+
+    async def makes_it_anew(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        puts(CHANGED.encode())(tmp_path)
+        tick()
+        await lists(turn)
+        turn.says("execute", status="completed")
+        await asyncio.sleep(4)
+
+    plays(tmp_path, [acts(moves)], [makes_it_anew])
+    as_it_was(tmp_path)
+
+
 def test_a_folder_that_the_agent_makes_again_is_its_own(tmp_path: Path) -> None:
     """It went with the first file, while the second turn ran."""
 

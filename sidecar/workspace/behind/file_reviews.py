@@ -260,9 +260,10 @@ class FileReviews:
         if hunks:
             self._state.ledgers.restore(uri, text, hunks).gone()
 
-    async def look_at_old_names(self) -> None:
+    async def look_at_old_names(self, *, while_acting: bool = False) -> None:
         """If somebody brought a renamed file back under its old name, it exists twice. From then on, the new file
-        counts as a copy that the agent made, whatever becomes of the old one."""
+        counts as a copy that the agent made, whatever becomes of the old one. `while_acting`: an agent is at work, and may
+        have made another text there, which is recorded as its doing."""
         newest = {change.path: change.id for change in self}
         renamed = [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
         for change in await anyio.to_thread.run_sync(
@@ -272,7 +273,8 @@ class FileReviews:
             there, now = await self.found(change.moved_from), await self.found(change.path)
             if not isinstance(there, FileState) or not isinstance(now, FileState):
                 continue
-            if await self._is_back(change, there, now) and self._changes.get(change.id) is change:
+            is_back = there == now or (not while_acting and await self._is_changed_since(change, there, now))
+            if is_back and self._changes.get(change.id) is change:
                 copy = self._changes[change.id] = replace(change, after=now, moved_from="", removal="")
                 self._moved(copy)
                 await self._store(copy)
@@ -289,7 +291,7 @@ class FileReviews:
         While an agent works, what the disk shows may be its doing, and is recorded as such. So nothing is dropped
         because of the disk then.
         """
-        await self.look_at_old_names()
+        await self.look_at_old_names(while_acting=self._is_acting())
         await self._less_undone()
         if self._is_acting():
             return
@@ -400,13 +402,13 @@ class FileReviews:
         self._now[change.moved_from] = now
         return await self._put(change.path, now, None, syncs)
 
-    async def _is_back(self, change: FileChange, there: FileState, now: FileState) -> bool:
-        """Whether what is `there`, under the old name of a renamed file, is that file. It may be as it is `now`. If
-        nobody changed it since the rename, it may also have half of its text (it was brought back and then changed), or
-        be as it was before an agent changed it."""
+    async def _is_changed_since(self, change: FileChange, there: FileState, now: FileState) -> bool:
+        """Whether what is `there`, under the old name of a renamed file, was brought back, and then changed. If nobody
+        changed the renamed file, which is as it is `now`, it may have half of its text, or be as it was before an agent
+        changed it."""
         ours, theirs = text_of(now), text_of(there)
-        if there == now or now != change.after or ours is None or theirs is None:
-            return there == now
+        if now != change.after or ours is None or theirs is None:
+            return False
         if await aside(len(ours) + len(theirs), lambda: _has_half_of(theirs, ours)):
             return True
         return await self._journal.held(change.moved_from, normal(theirs))
