@@ -61,6 +61,53 @@ def test_a_file_that_is_open(tmp_path: Path, does: str, typed: str, extension: b
     beside(folder, editor, works, then)
 
 
+@pytest.mark.parametrize("extension", [True, False])
+@pytest.mark.parametrize("typed", ["", "mine"])
+@pytest.mark.parametrize("door", ["the command line", "the review"])
+def test_a_command_that_empties_an_open_file_and_fills_it(
+    tmp_path: Path, door: str, typed: str, extension: bool
+) -> None:
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+
+    async def works(turn: Turn) -> None:
+        if typed:
+            editor.replaces("a.txt", "one", typed)
+        await asyncio.sleep(1)
+        turn.says("execute")
+        tick()
+        path.write_text("")
+        editor.looks_at_disk()
+        await asyncio.sleep(0.3)
+        tick()
+        path.write_text(CHANGED)
+        editor.looks_at_disk()
+        tick()
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+        await asyncio.sleep(1)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        if door == "the review":
+            assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        else:
+            words = "--session", bench.session
+            assert not (await command_line.revert_beside(bench.workspace, *words)).refused
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == (BASE.replace("one", typed) if typed else BASE)
+        assert not typed or typed not in path.read_text()
+        assert await bench.workspace.review.listed(Selector()) == []
+        if path.read_text() != editor.text("a.txt"):
+            assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(3)
+        assert path.read_text() == editor.text("a.txt")
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
 def commands(path: Path, *texts: str | None) -> Callable[[Turn], Awaitable[None]]:
     """One command a turn, after which the file says the next text; None: it is gone."""
     left = list(texts)

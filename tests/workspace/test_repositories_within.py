@@ -220,14 +220,21 @@ def test_more_than_are_looked_at_are_named(tmp_path: Path, monkeypatch: pytest.M
     assert any("in2 has too many files" in words for _, words in editor.shown)
 
 
-def test_windows_line_ends_are_compared_as_git_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of a checkout with `eol=crlf` is kept: the commit has it. All but one file are beyond the bound on what is kept."""
+@pytest.mark.parametrize("by", ["the repository", "the user"])
+def test_windows_line_ends_are_compared_as_git_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """Nothing of a checkout with CRLF is kept: the commit has it. All but one file are beyond the bound on what is kept. `by` a `.gitattributes`, or by
+    `core.autocrlf`, as git for Windows has it by default."""
     monkeypatch.setattr(tree_notes, "MAX_KEPT", 1)
     names = [f"{number}.txt" for number in range(5)]
+    attributes = b"*.txt eol=crlf\n" if by == "the repository" else b"lf eol=lf\n"
     commit(
         tmp_path,
-        {".gitattributes": b"*.txt eol=crlf\n", "empty.txt": b"", "lf": TEXT} | dict.fromkeys(names, TEXT),
+        {".gitattributes": attributes, "empty.txt": b"", "lf": TEXT} | dict.fromkeys(names, TEXT),
     )
+    if by == "the user":
+        git(tmp_path, "config", "core.autocrlf", "true")
     for name in names:
         (tmp_path / name).unlink()
     git(tmp_path, "checkout", "--", ".")

@@ -18,7 +18,7 @@ from tests.lsp.fakes import until
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
-from tests.support.workspaces import MemoryJournal
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_gone_again import Step, acts, moves, moves_away, plays, puts, removes, user
@@ -86,6 +86,43 @@ def test_the_agent_goes_on_with_a_file_that_the_user_brought_back(
         plays(tmp_path, [acts(first)], later, pause=pause)
     assert files(tmp_path) == before
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("after_seconds", [1, 4])
+def test_what_an_agent_changes_and_changes_back_in_a_turn_is_no_change(
+    tmp_path: Path, after_seconds: float
+) -> None:
+    async def back(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        puts(CHANGED.encode())(tmp_path)
+        tick()
+        await asyncio.sleep(after_seconds)
+        puts(BASE.encode())(tmp_path)
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(4)
+
+    async def nothing_is_listed(bench: Bench) -> None:
+        assert not await bench.workspace.review.listed(Selector())
+
+    begins_with(tmp_path)
+    plays(tmp_path, [back], after=nothing_is_listed)
+    as_it_was(tmp_path)
+
+
+def test_a_changed_link_is_a_row_that_says_where_it_leads(tmp_path: Path) -> None:
+    def leads_away(folder: Path) -> None:
+        (folder / "link").unlink()
+        (folder / "link").symlink_to("there")
+
+    async def is_listed(bench: Bench) -> None:
+        (row,) = await bench.workspace.review.listed(Selector())
+        assert row["file"] == {"kind": "link", "oldTarget": "nowhere", "newTarget": "there"}
+
+    (tmp_path / "link").symlink_to("nowhere")
+    plays(tmp_path, [acts(leads_away)], after=is_listed)
+    assert os.readlink(tmp_path / "link") == "nowhere"
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["in the same turn", "in the next"])

@@ -52,6 +52,7 @@ test("what happened to whole files, and what nobody is known to have done", () =
   model.reset([
     change("0:0-0:0", "a\nb\n", "", { uri: A, changeId: "f1", file: { kind: "deleted" } }),
     change("0:0-0:0", "", "", { uri: B, changeId: "f2", file: { kind: "mode", oldMode: "644", newMode: "755" } }),
+    change("0:0-0:0", "", "", { uri: B, changeId: "f3", file: { kind: "renamed", from: A } }),
     change("1:0-2:0", "", "x\n", { uri: B, changeId: "1" }),
     change("2:0-3:0", "", "y\n", { uri: B, changeId: "2", ...unknown }),
   ]);
@@ -62,6 +63,7 @@ test("what happened to whole files, and what nobody is known to have done", () =
     "fast-agent · turn 1 | +1 −2 · 2 files",
     "  b.ts | +1",
     "    Mode 644 → 755 | ±0",
+    "    Renamed from src/a.ts | ±0",
     "    Line 2 | +1 · x",
     "  a.ts | −2 · src",
     "    File deleted | −2 · a",
