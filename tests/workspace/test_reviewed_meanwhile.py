@@ -141,6 +141,28 @@ def test_the_agent_goes_on_with_a_link_that_was_put_back(tmp_path: Path, at_once
     assert os.readlink(tmp_path / "link") == "nowhere"
 
 
+def test_an_agent_changes_and_removes_a_link_that_was_put_back(tmp_path: Path) -> None:
+    """When it changed is noted at its first change: the user works in the folder, too."""
+    link = tmp_path / "link"
+
+    def leads_elsewhere(folder: Path) -> None:
+        link.unlink()
+        link.symlink_to("there")
+
+    link.symlink_to("nowhere")
+    plays(
+        tmp_path,
+        [acts(lambda folder: link.unlink())],
+        [
+            rejects,
+            acts(leads_elsewhere),
+            acts(lambda folder: link.unlink()),
+            user(lambda folder: (folder / "mine.txt").write_text("mine\n")),
+        ],
+    )
+    assert os.readlink(link) == "nowhere"
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

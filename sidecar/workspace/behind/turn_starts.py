@@ -340,17 +340,16 @@ class TurnStarts:
         return None if found is None else found[0].mode(found[1])
 
     def links_moved_now(self, session_id: str) -> list[str]:
-        """The links from the turn's start that lead elsewhere or are gone, each once. Synchronous and bounded like `moved_now`."""
+        """The links from the turn's start, and those put back since, that lead elsewhere or are gone, each once. Synchronous and bounded like
+        `moved_now`."""
         found: list[str] = []
         for start in self._starts.get(session_id, []):
-            links = start.note.links
-            names = (
-                [name for name in links if name not in start.seen and start.link(name) is not None]
-                if len(links) <= MAX_AT_ONCE
-                else []
-            )
-            now = folder_files.entries(start.folder, names).links
-            for name in names:
+            known = dict.fromkeys([*start.note.links, *start.saves])
+            links = [name for name in known if name not in start.seen and start.link(name) is not None]
+            if len(links) > MAX_AT_ONCE:
+                continue
+            now = folder_files.entries(start.folder, links).links
+            for name in links:
                 if now.get(name) != start.link(name):
                     start.seen[name] = None
                     found.append(os.path.join(start.folder, name))
