@@ -42,7 +42,7 @@ def without_gone(write: Write, gone: Sequence[Write]) -> Write:
     for older in gone:
         if without is None:
             without = older[0] if older[1] is None else None
-        elif _has(without, older):
+        elif has_change(without, older):
             without = None if older[0] is None or older[1] is None else less(without, older[1], older[0])
     if before is None or without is None or after is None:
         return without, after
@@ -103,7 +103,7 @@ def _runs(writes: Sequence[Write]) -> list[list[Write]]:
     return found
 
 
-def _has(text: str, write: Write) -> bool:
+def has_change(text: str, write: Write) -> bool:
     """Whether the text contains the write's change."""
     before, after = write
     if before is None or after is None:

@@ -87,20 +87,14 @@ def plan_write(candidates: Iterable[Candidate], current: AnyText, new: AnyText) 
 
 
 def base_of(candidates: Iterable[Candidate], current: AnyText, new: AnyText) -> AnyText:
-    """The text from which `plan_write` measures `new`. If it cannot decide between several, the oldest one, which removes the least, without those of
-    which nothing was sent, although something was that only another has. Empty if there is none."""
+    """The text from which `plan_write` measures `new`. If it cannot decide between several, the oldest one, which removes the least. Empty if
+    there is none."""
     shown, doubtful = _sorted(candidates)
     sent, texts = _left(shown, doubtful, new)
     if len(texts) == 1:
         return texts[0]
     plan = _decided(sent, texts, shown, current, new)
-    if not isinstance(plan, Conflict):
-        return plan.base
-    if sent is not None:
-        hints = {(a, b): sent.hints_at(a, b) for a in texts for b in texts if a is not b}
-        left = [b for b in texts if not any(a is not b and hints[a, b] and not hints[b, a] for a in texts)]
-        texts = left or texts
-    return texts[-1]
+    return texts[-1] if isinstance(plan, Conflict) else plan.base
 
 
 def conflict_of(

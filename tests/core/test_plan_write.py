@@ -214,7 +214,6 @@ MARKED = BASE.replace("four", "FOUR")
         ([BASE, BASE.replace("four", "4")], MARKED, BASE),
         ([TYPED, BASE], MARKED, BASE),
         (["one green\n", "two blue\n"], "new blue\ntwo blue", "two blue\n"),
-        (["ONE\ntwo\nTHREE\nFOUR\n", BASE], "1\ntwo\n3\nfour\n", BASE),
     ],
     ids=[
         "made of the older one",
@@ -223,7 +222,6 @@ MARKED = BASE.replace("four", "FOUR")
         "a conflict with the newer one",
         "made of what is there, which the older one had more than",
         "made of the newer one, whose last line lost its end",
-        "nothing of the older one was sent",
     ],
 )
 def test_what_was_read_on_the_disk(texts: list[str], sent: str, base: str) -> None:

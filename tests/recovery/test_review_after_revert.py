@@ -577,3 +577,34 @@ async def test_a_text_that_was_changed_and_then_made_bytes(
             await bench.workspace.review.reject(Selector(everything=True))
             assert not await bench.workspace.review.listed(Selector())
     assert path.read_text() == BASE
+
+
+@pytest.mark.parametrize("seen_first", [True, False])
+async def test_an_editor_has_kept_what_was_taken_back_in_the_file_and_the_user_had_typed_in_it(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """No write led to that text. (turns seed 1885003057)"""
+    path = tmp_path.resolve() / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    revert_second(journal, path, "nobody's")
+    assert path.read_text() == BASE
+    assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
+
+
+@pytest.mark.parametrize("seen_first", [True, False])
+async def test_an_editor_has_kept_the_text_of_a_file_that_is_gone(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """(turns seed 1885002073)"""
+    path = tmp_path.resolve() / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    path.unlink()
+    assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)

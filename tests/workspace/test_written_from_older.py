@@ -451,3 +451,29 @@ def test_what_the_user_has_brought_back_stays(tmp_path: Path, habits: Habits) ->
         assert (tmp_path / "a.txt").read_text() == "tool\n"
 
     play(tmp_path, habits, script, before=opened, after=after)
+
+
+@every_editor
+def test_what_it_writes_again_after_a_rejection(tmp_path: Path, habits: Habits) -> None:
+    """It has read what was there then: a line of that is in its text, and none that only its own text had."""
+    first = "agent66\ntwo\nagent65\nfour\nagent64\n"
+    second = "agent67\ntwo\nagent69\nagent68\nfive\n"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="first", puts=first)
+        assert editor.text("a.txt") == first
+        assert not (await turn.bench.workspace.review.reject(Selector(everything=True))).impossible
+        if editor.text("a.txt") != (tmp_path / "a.txt").read_text():
+            assert editor.saves("a.txt")
+        await asyncio.sleep(3)
+        tick()
+        await calls(turn, "execute", call="second", puts=second)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == second
+        rejected = await bench.workspace.review.reject(Selector(everything=True))
+        assert rejected.done
+        assert not rejected.impossible
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, script, before=opened, after=after)

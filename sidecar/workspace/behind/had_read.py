@@ -9,12 +9,17 @@ A write through the sidecar counts as such a moment only from the next tool call
 also write the file on the disk, from a text that it read earlier. (Kilo reads, asks, sends its change of what the file
 says by then, and writes its change of what it had read.) The agent's own lines do not show what it had read. So the
 candidate that is the result of the write through the sidecar is replaced by the text in which that write was made.
+
+After a write of its own the agent knows that text, whatever else it reads: if the user then takes the write back, and
+the agent writes once more, it may have done so from either. If nothing that only its own text has is in the new one, but
+something that only the text after it has, then it has read that.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
+from sidecar.core.knowledge import Sent
 from sidecar.core.normal import normal, says
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -45,6 +50,8 @@ class HadRead:
         """By session and tool call: the same for calls that may change files."""
         self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
         """By session and file: since when the agent knows the file's text."""
+        self._wrote: dict[tuple[str, DocumentUri], int] = {}
+        """By session and file: when the session wrote the file on the disk."""
         self._sent: dict[str, OrderedDict[DocumentUri, tuple[list[tuple[int, Text]], Text]]] = {}
         """By session and document: the session's edits through the sidecar with nobody else's in between, each as its
         moment and the text before it (raw); and the text after the last one."""
@@ -81,7 +88,10 @@ class HadRead:
 
     def wrote(self, session_id: str, uri: DocumentUri) -> None:
         """The session wrote what the disk says now."""
-        self._knows_since(session_id, uri, self._state.documents.disk.moment())
+        moment = self._state.documents.disk.moment()
+        self._knows_since(session_id, uri, moment)
+        if uri in self._knows.get(session_id, ()):
+            self._wrote[session_id, uri] = moment
 
     def sent(self, session_id: str, uri: DocumentUri, before: Text, after: Text) -> None:
         """An edit of the session through the sidecar changed an open document from `before` to `after` (raw)."""
@@ -135,6 +145,8 @@ class HadRead:
         if in_this_call:
             candidates = [one for one in candidates if not one.is_certain]
         base = str(base_of(candidates, of_others, disk))
+        if base == texts[0] and since == self._wrote.get((session.id, uri)) and _shows(disk, before, base):
+            return before
         return base if base in texts[:newest] and base != of_others else before
 
     def _sent_over(self, session_id: str, uri: DocumentUri, text: str, since: int) -> str:
@@ -156,5 +168,13 @@ class HadRead:
         self._knows.pop(session_id, None)
         self._acts.pop(session_id, None)
         self._sent.pop(session_id, None)
+        for wrote in [wrote for wrote in self._wrote if wrote[0] == session_id]:
+            del self._wrote[wrote]
         for key in [key for key in self._calls if key[0] == session_id]:
             del self._calls[key]
+
+
+def _shows(sent: str, text: str, other: str) -> bool:
+    """Whether something that only `text` has was sent, and nothing that only `other` has."""
+    hints = Sent(sent)
+    return hints.hints_at(text, other) and not hints.hints_at(other, text)

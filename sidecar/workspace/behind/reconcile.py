@@ -106,6 +106,8 @@ class Reconciler:
         try:
             path = to_path(tracked.document.uri)
             on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
+            if on_disk is None and not tracked.closed:
+                await self._keeper.restore(tracked)  # an editor keeps unsaved text of a file that is gone
             if on_disk is None or tracked.closed:
                 return
             opened, found_text = await aside(len(text), lambda: _compared(tracked, text, on_disk))

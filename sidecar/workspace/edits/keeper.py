@@ -21,6 +21,7 @@ from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
+from sidecar.core.taken_back import has_change
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Missing, Resolved
@@ -82,18 +83,23 @@ class Keeper:
         uri = tracked.document.uri
         known = self._state.ledgers.get(uri)
         if known is not None:
-            return await self.as_told(known)
-        kept = await self._kept(uri) or await self._brought_back(tracked)
-        if kept is None or self._state.ledgers.get(uri) is not None:
+            await self.as_told(known)
+            # What waits for a file that is gone is still stored
+            kept = None if known.ledger.hunks or tracked.is_clean() else await self._kept(uri)
+        else:
+            kept = await self._kept(uri) or await self._brought_back(tracked)
+        if kept is None and not tracked.is_clean():
+            kept = await self._kept_unsaved(tracked)
+        if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
             return await self._restore_closed(uri)
         if tracked.document.desynchronised is not None:
             return
-        if (
-            not tracked.is_clean()
-        ):  # what the command line took back in the file, the editor may have kept unsaved
-            kept = kept._replace(undone=())
+        if not tracked.is_clean():
+            kept = kept._replace(
+                undone=()
+            )  # the editor may have kept what the command line took back in the file
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
             reviewed.opened(tracked.document.snapshot())
@@ -180,6 +186,19 @@ class Keeper:
             return None
         hunks = retold(await self._journal.told(path, text), text)
         return _Kept(text, hunks, ()) if hunks else None
+
+    async def _kept_unsaved(self, tracked: Tracked) -> _Kept | None:
+        """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file. The
+        user has typed in it since: no write led to its text."""
+        path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
+        if path is None or retold(await self._journal.told(path, text), text) is not None:
+            return None
+        writes = await self._journal.told(path)
+        newest = next((w for w in reversed(writes) if has_change(text, (w.before, w.after))), None)
+        if newest is None or newest.after is None or newest.became != "taken back":
+            return None
+        hunks = retold(writes, newest.after)
+        return _Kept(newest.after, hunks, ()) if hunks else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
