@@ -84,12 +84,11 @@ class Keeper:
         known = self._state.ledgers.get(uri)
         if known is not None:
             await self.as_told(known)
-            # What waits for a file that is gone is still stored
-            kept = None if known.ledger.hunks or tracked.is_clean() else await self._kept(uri)
+            kept = None
         else:
             kept = await self._kept(uri) or await self._brought_back(tracked)
         if kept is None and not tracked.is_clean():
-            kept = await self._kept_unsaved(tracked)
+            kept = await self._kept_unsaved(tracked, only_taken_back=bool(known and known.ledger.hunks))
         if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
@@ -187,15 +186,15 @@ class Keeper:
         hunks = retold(await self._journal.told(path, text), text)
         return _Kept(text, hunks, ()) if hunks else None
 
-    async def _kept_unsaved(self, tracked: Tracked) -> _Kept | None:
-        """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file. The
-        user has typed in it since: no write led to its text."""
+    async def _kept_unsaved(self, tracked: Tracked, *, only_taken_back: bool) -> _Kept | None:
+        """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file, or
+        while the file went. The user has typed in it since: no write led to its text. `only_taken_back`: only in the first case."""
         path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
         if path is None or retold(await self._journal.told(path, text), text) is not None:
             return None
         writes = await self._journal.told(path)
         newest = next((w for w in reversed(writes) if has_change(text, (w.before, w.after))), None)
-        if newest is None or newest.after is None or newest.became != "taken back":
+        if newest is None or newest.after is None or (only_taken_back and newest.became != "taken back"):
             return None
         hunks = retold(writes, newest.after)
         return _Kept(newest.after, hunks, ()) if hunks else None
