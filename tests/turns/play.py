@@ -3,6 +3,7 @@
 An agent runs commands that write, empty and fill, rename over, delete, move, format, check out, change modes, link and generate files, announced early, late,
 or not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and
 beside that the user opens, types, saves, closes, restores, edits in a shell, and rejects some of what is listed. In some runs the disk takes its time, too.
+In some, the agents also move, remove and make bytes of files that are open, and the user leaves text unsaved.
 Then *Reject all*, *Undo turn* and `acp-sidecar revert` in any order, and the oracle (world.py) says what is wrong. In some runs the sidecar has ended
 before that: it was shut down, or killed in the middle of a turn or of taking back; then another one, or the command line alone, goes on with its journal.
 """

@@ -20,7 +20,7 @@ from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.retold import retold
+from sidecar.core.retold import Told, led_to, retold
 from sidecar.core.taken_back import has_change
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
@@ -35,6 +35,10 @@ from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
 log = logging.getLogger(__name__)
+
+
+_NEWEST = 32
+"""The number of a file's newest writes that are looked for in a text to which none of them led."""
 
 
 class _Kept(NamedTuple):
@@ -96,9 +100,8 @@ class Keeper:
         if tracked.document.desynchronised is not None:
             return
         if not tracked.is_clean():
-            kept = kept._replace(
-                undone=()
-            )  # the editor may have kept what the command line took back in the file
+            # The editor may have kept what the command line took back in the file
+            kept = kept._replace(undone=())
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
             reviewed.opened(tracked.document.snapshot())
@@ -189,15 +192,10 @@ class Keeper:
     async def _kept_unsaved(self, tracked: Tracked, *, only_taken_back: bool) -> _Kept | None:
         """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file, or
         while the file went. The user has typed in it since: no write led to its text. `only_taken_back`: only in the first case."""
-        path, text = to_path(tracked.document.uri), str(tracked.document.snapshot())
-        if path is None or retold(await self._journal.told(path, text), text) is not None:
-            return None
-        writes = await self._journal.told(path)
-        newest = next((w for w in reversed(writes) if has_change(text, (w.before, w.after))), None)
-        if newest is None or newest.after is None or (only_taken_back and newest.became != "taken back"):
-            return None
-        hunks = retold(writes, newest.after)
-        return _Kept(newest.after, hunks, ()) if hunks else None
+        path, now = to_path(tracked.document.uri), tracked.document.snapshot()
+        writes = () if path is None else await self._journal.told(path)
+        size = len(now) * min(len(writes), _NEWEST)
+        return await aside(size, lambda: _kept_in(writes, str(now), only_taken_back)) if writes else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
@@ -293,6 +291,17 @@ class Keeper:
         if tracked is None or not reviewed.live:
             return reviewed.text
         return tracked.settled_text()
+
+
+def _kept_in(writes: Sequence[Told], text: str, only_taken_back: bool) -> _Kept | None:
+    """The review of `text` (raw) by the newest of these writes (oldest first) that is in it. None if one led to the text itself."""
+    if led_to(writes, text) is not None:
+        return None
+    newest = next((w for w in reversed(writes[-_NEWEST:]) if has_change(text, (w.before, w.after))), None)
+    if newest is None or newest.after is None or (only_taken_back and newest.became != "taken back"):
+        return None
+    hunks = retold(writes, newest.after)
+    return _Kept(newest.after, hunks, ()) if hunks else None
 
 
 def _is_done(reviewed: Reviewed) -> bool:
