@@ -66,23 +66,6 @@ async def on_the_journal(folder: Path, journal: Path) -> AsyncGenerator[Bench]:
         yield bench
 
 
-async def rejected_in(folder: Path, journal: Path, text: str, *, seen_first: bool) -> str:
-    """What a.txt says in an editor that had kept `text` unsaved over a restart, once everything is rejected. `seen_first`: the stored reviews
-    are looked at before it opens the file."""
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        if seen_first:
-            await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = text
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
-        await bench.workspace.review.reject(Selector(everything=True))
-        return editor.text("a.txt")
-
-
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restarted: bool) -> None:
     folder = tmp_path.resolve()
@@ -202,56 +185,6 @@ async def test_the_sidecar_was_ended_right_after_an_agents_write(
         assert editor.text("a.txt") == (BASE if is_unsaved else FIRST)
 
 
-@pytest.mark.parametrize("seen_first", [False, True])
-async def test_an_editor_has_kept_what_the_turn_wrote_first(
-    tmp_path: Path, journal: Path, seen_first: bool
-) -> None:
-    """Unsaved, while the file says what the same turn wrote next."""
-    folder = tmp_path.resolve()
-    path, second = folder / "a.txt", FIRST.replace("agent48", "agent49")
-    path.write_text(BASE)
-    async with on_the_journal(folder, journal) as bench:
-        for text in (FIRST, second):
-            await bench.read("a.txt")
-            await bench.write("a.txt", text)
-        await bench.workspace.reviews_stored()
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        if seen_first:
-            await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = FIRST
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
-
-
-@pytest.mark.parametrize("seen_first", [False, True])
-async def test_an_editor_has_kept_a_line_that_another_agent_removed_in_the_file(
-    tmp_path: Path, journal: Path, seen_first: bool
-) -> None:
-    """What is stored of the review of the text that it has kept counts, and not what can be concluded from the writes."""
-    folder = tmp_path.resolve()
-    path = folder / "a.txt"
-    removed = BASE.replace("base21\n", "").replace("base24", "agent69")
-    taken, second = FIRST.replace("base24", "agent69"), SECOND.replace("agent62", "base22")
-    path.write_text(removed)
-    writes = [("a", BASE, FIRST, "editor"), ("b", BASE, removed, "disk"), ("a", taken, second, "editor")]
-    ledger = Ledger()
-    with Store(journal) as store:
-        for who, before, after, via in writes:
-            write = store.begin(entry(before, after, str(path), root=str(folder), session=who, via=via))
-            store.finish(write, "done")
-            steps = [(FIRST, taken)] if via == "disk" else [(before, after)]
-            for was, now in steps:
-                ledger.agent_edit(Text.of(was), diff(was, now), Text.of(now), Author(who, 1, write))
-        store.save_ledger(from_path(str(path)), second, to_json(ledger.hunks))
-    assert await rejected_in(folder, journal, second, seen_first=seen_first) == BASE
-
-
 async def test_a_change_of_mode_says_nothing_of_the_text(tmp_path: Path, journal: Path) -> None:
     """It is noted with the text that the file had when the turn began. The user has worked next to the other's line since."""
     folder = tmp_path.resolve()
@@ -299,60 +232,6 @@ async def test_a_mode_that_another_agent_put_back_after_it_had_written_the_file(
         await bench.workspace.review.listed(Selector())
         assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
     assert path.stat().st_mode & 0o777 == 0o644
-
-
-@pytest.mark.parametrize("seen_first", [False, True])
-@pytest.mark.parametrize("is_stored", [False, True])
-async def test_an_editor_has_brought_what_was_written_in_the_file_into_what_it_has_unsaved(
-    tmp_path: Path, journal: Path, is_stored: bool, seen_first: bool
-) -> None:
-    """The sidecar was ended before it stored the review of that."""
-    folder = tmp_path.resolve()
-    path, on_disk = folder / "a.txt", BASE.replace("base24", "agent69")
-    path.write_text(on_disk)
-    with Store(journal) as store:
-        for after, via in ((FIRST, "editor"), (on_disk, "disk")):
-            write = store.begin(entry(BASE, after, str(path), root=str(folder), session="a", via=via))
-            store.finish(write, "done")
-            if is_stored and via == "editor":
-                ledger = Ledger()
-                ledger.agent_edit(Text.of(BASE), diff(BASE, FIRST), Text.of(FIRST), Author("a", 1, write))
-                store.save_ledger(from_path(str(path)), FIRST, to_json(ledger.hunks))
-    assert (
-        await rejected_in(folder, journal, FIRST.replace("base24", "agent69"), seen_first=seen_first) == BASE
-    )
-
-
-async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path, journal: Path) -> None:
-    """Unsaved: it had taken back the other's work, and the command line then took back this one's, while no sidecar ran."""
-    folder = tmp_path.resolve()
-    path, second = folder / "a.txt", FIRST.replace("base24", "agent69")
-    path.write_text(BASE)
-    editor = FakeEditor(VSCODE, folder, custom=False)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        editor.attach(bench.workspace.apply)
-        await written(bench, second)
-        editor.opens("a.txt")
-        await bench.observed("a.txt")
-        (_, first) = await kept.entries()
-        change = Change(str(path), (Step(FIRST, BASE),), "revert", takes_back=(first.id,))
-        assert (await bench.workspace.applier.apply(change)).result == "applied"
-        unsaved = editor.text("a.txt")
-        assert (unsaved, path.read_text()) == (BASE.replace("base24", "agent69"), second)
-        await bench.workspace.reviews_stored()
-    revert_second(journal, path, bench.session)
-    assert path.read_text() == FIRST
-    editor = FakeEditor(VSCODE, folder, custom=False)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = unsaved
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
 
 
 @pytest.mark.parametrize(
@@ -577,34 +456,3 @@ async def test_a_text_that_was_changed_and_then_made_bytes(
             await bench.workspace.review.reject(Selector(everything=True))
             assert not await bench.workspace.review.listed(Selector())
     assert path.read_text() == BASE
-
-
-@pytest.mark.parametrize("seen_first", [True, False])
-async def test_an_editor_has_kept_what_was_taken_back_in_the_file_and_the_user_had_typed_in_it(
-    tmp_path: Path, journal: Path, seen_first: bool
-) -> None:
-    """No write led to that text. (turns seed 1885003057)"""
-    path = tmp_path.resolve() / "a.txt"
-    path.write_text(BASE)
-    async with on_the_journal(path.parent, journal) as bench:
-        await bench.read("a.txt")
-        await bench.write("a.txt", FIRST)
-        await bench.workspace.reviews_stored()
-    revert_second(journal, path, "nobody's")
-    assert path.read_text() == BASE
-    assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
-
-
-@pytest.mark.parametrize("seen_first", [True, False])
-async def test_an_editor_has_kept_the_text_of_a_file_that_is_gone(
-    tmp_path: Path, journal: Path, seen_first: bool
-) -> None:
-    """(turns seed 1885002073)"""
-    path = tmp_path.resolve() / "a.txt"
-    path.write_text(BASE)
-    async with on_the_journal(path.parent, journal) as bench:
-        await bench.read("a.txt")
-        await bench.write("a.txt", FIRST)
-        await bench.workspace.reviews_stored()
-    path.unlink()
-    assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
