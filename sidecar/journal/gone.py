@@ -46,25 +46,33 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
         elif one.has_removed and not newer.existed:
             break
         elif back and ids is not None:
-            is_partly = ids[one.id][1] == ids[back[-1].id][0]
-            if store.states(one.id) is not None or not (is_partly or is_last):
+            follows = ids[back[-1].id][0] == ids[one.id][1]
+            if store.states(one.id) is not None or not (follows or is_last):
                 break
-            if not is_partly:  # it was taken back in a document with unsaved text; `less_gone` says whether it is in the file
-                found += [(store.texts(one.id), None)] if _is_out(one) else []
-                is_last = is_last and _is_out(one)
-                newer = one
-                continue
-            left = ids[back[0].id][1]
-            older = earlier[number + 1] if number + 1 < len(earlier) else None
-            is_what_was_removed = older is not None and not older.exists and left == ids[older.id][0]
-            if _is_out(one) and left != ids[one.id][0] and not is_what_was_removed:
-                found.append((Texts(store.texts(one.id).before, store.texts(back[0].id).after), None))
-            back = []
+            if (
+                _is_out(one) and not follows
+            ):  # it was taken back in a document with unsaved text: perhaps not in the file
+                found.append((store.texts(one.id), None))
+            elif _is_out(one):
+                found += _rest(store, one, back[0], earlier[number + 1 :], ids)
+            back = [] if follows else back
         elif _is_out(one):
             found.append((store.texts(one.id), store.states(one.id)))
         is_last = is_last and (one.agent in TAKES_BACK or _is_out(one))
         newer = one
     return found or since
+
+
+def _rest(
+    store: Store, write: Recorded, taker: Recorded, older: Sequence[Recorded], ids: Mapping[str, TextIds]
+) -> Gone:
+    """What was left of a write when `taker`, right after it, had taken a part of it back. Nothing if the text is then as the write found it, or as it
+    was before a removal that the write followed. `older`: the writes before it, newest first."""
+    left = ids[taker.id][1]
+    is_what_was_removed = bool(older) and not older[0].exists and left == ids[older[0].id][0]
+    if left == ids[write.id][0] or is_what_was_removed:
+        return []
+    return [(Texts(store.texts(write.id).before, store.texts(taker.id).after), None)]
 
 
 def _is_out(one: Recorded) -> bool:

@@ -29,10 +29,12 @@ from tests.support.journals import entry
 from tests.support.workspaces import a_workspace
 
 
-async def rejected_in(folder: Path, journal: Path, text: str, *, seen_first: bool) -> str:
+async def rejected_in(
+    folder: Path, journal: Path, text: str, *, seen_first: bool, custom: bool = True
+) -> str:
     """What a.txt says in an editor that had kept `text` unsaved over a restart, once everything is rejected. `seen_first`: the stored reviews
     are looked at before it opens the file."""
-    editor = FakeEditor(VSCODE, folder)
+    editor = FakeEditor(VSCODE, folder, custom=custom)
     async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         if seen_first:
@@ -44,6 +46,17 @@ async def rejected_in(folder: Path, journal: Path, text: str, *, seen_first: boo
         await bench.observed("a.txt")
         await bench.workspace.review.reject(Selector(everything=True))
         return editor.text("a.txt")
+
+
+async def first_written(folder: Path, journal: Path) -> Path:
+    """An agent has written a.txt, and the sidecar has ended."""
+    path = folder.resolve() / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    return path
 
 
 @pytest.mark.parametrize("seen_first", [False, True])
@@ -59,18 +72,7 @@ async def test_an_editor_has_kept_what_the_turn_wrote_first(
             await bench.read("a.txt")
             await bench.write("a.txt", text)
         await bench.workspace.reviews_stored()
-    editor = FakeEditor(VSCODE, folder)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        if seen_first:
-            await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = FIRST
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
+    assert await rejected_in(folder, journal, FIRST, seen_first=seen_first) == BASE
 
 
 @pytest.mark.parametrize("seen_first", [False, True])
@@ -138,16 +140,7 @@ async def test_an_editor_has_kept_what_was_taken_back_in_the_file(tmp_path: Path
         await bench.workspace.reviews_stored()
     revert_second(journal, path, bench.session)
     assert path.read_text() == FIRST
-    editor = FakeEditor(VSCODE, folder, custom=False)
-    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
-        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = unsaved
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
-        await bench.workspace.review.reject(Selector(everything=True))
-        assert editor.text("a.txt") == BASE
+    assert await rejected_in(folder, journal, unsaved, seen_first=False, custom=False) == BASE
 
 
 @pytest.mark.parametrize("seen_first", [True, False])
@@ -155,12 +148,7 @@ async def test_an_editor_has_kept_what_was_taken_back_in_the_file_and_the_user_h
     tmp_path: Path, journal: Path, seen_first: bool
 ) -> None:
     """No write led to that text. (turns seed 1885003057)"""
-    path = tmp_path.resolve() / "a.txt"
-    path.write_text(BASE)
-    async with on_the_journal(path.parent, journal) as bench:
-        await bench.read("a.txt")
-        await bench.write("a.txt", FIRST)
-        await bench.workspace.reviews_stored()
+    path = await first_written(tmp_path, journal)
     revert_second(journal, path, "nobody's")
     assert path.read_text() == BASE
     assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
@@ -171,11 +159,6 @@ async def test_an_editor_has_kept_the_text_of_a_file_that_is_gone(
     tmp_path: Path, journal: Path, seen_first: bool
 ) -> None:
     """(turns seed 1885002073)"""
-    path = tmp_path.resolve() / "a.txt"
-    path.write_text(BASE)
-    async with on_the_journal(path.parent, journal) as bench:
-        await bench.read("a.txt")
-        await bench.write("a.txt", FIRST)
-        await bench.workspace.reviews_stored()
+    path = await first_written(tmp_path, journal)
     path.unlink()
     assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
