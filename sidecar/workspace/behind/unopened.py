@@ -156,16 +156,16 @@ class Unopened:
     ) -> str:
         """As `look`, for a caller that holds the file's place in the queue and has read it: `stat`, `mode` and `data`;
         None: there is no file."""
+        at = gone_at(path) if stat is None else changed_at(stat)
         async with self._entering.one_at_a_time(uri):
-            for seen in self._glimpses.pop(path):
-                if self._accounts.has_newer(uri, seen.at):
-                    continue
-                await self._look(session, uri, path, None, row, seen, last=False)
+            while glimpses := self._glimpses.pop(path, at):  # others may come while these are recorded
+                for seen in glimpses:
+                    if not self._accounts.has_newer(uri, seen.at):
+                        await self._look(session, uri, path, None, row, seen, last=False)
             if not last and self._state.storage.stat(path) != stat:
                 if named is not None:
                     named.stat = stat
                 return ""  # it has changed since; the next look sees that
-            at = gone_at(path) if stat is None else changed_at(stat)
             return await self._look(session, uri, path, named, row, Glimpse(stat, mode, data, at), last=last)
 
     async def _look(
