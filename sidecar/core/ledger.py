@@ -442,7 +442,7 @@ class Ledger:
 
     def _has_again(self, hunks: Hunks) -> None:
         self._moving = hunks.copy()
-        if self._fates.is_any_kept(hunk for hunk, _ in hunks.places()):
+        if self._fates.is_any_kept(hunks.unplaced()):
             self.hunks = tuple(hunk for hunk in self.hunks if not self._fates.is_any_kept([hunk]))
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:

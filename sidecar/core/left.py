@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from sidecar.core.any_text import AnyText
@@ -30,6 +31,9 @@ MAX_GROWN = 1 << 14
 hunks are known."""
 MAX_SAID = 1 << 24
 """Code points of the texts of all places together. The newest place is kept however long its text is."""
+
+
+_id = attrgetter("id")
 
 
 class Smaller(NamedTuple):
@@ -135,8 +139,7 @@ class Place:
             return None
         start = numbers.start + before
         give_way = range(start, start + len(here))
-        elsewhere = (hunk.id for number, (hunk, _) in enumerate(now.places()) if number not in give_way)
-        if not ids.isdisjoint(elsewhere):
+        if not ids.isdisjoint(map(_id, now.unplaced(give_way))):
             return None
         return give_way, tuple(hunk.moved(self.start) for hunk in self.hunks)
 

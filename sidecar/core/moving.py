@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import compress, count
+from itertools import chain, compress, count
 from operator import is_not
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -72,13 +72,9 @@ class Moving(Generic[S]):
             self._moved_from, self._moved_by = [], []
         return self._stretches
 
-    def places(self) -> Iterator[tuple[S, int]]:
-        """Each stretch, with offsets that may be out of date, and its current start. Carries out no moves."""
-        starts: list[int] = []
-        numbers, moved = [0, *self._moved_from, len(self)], [0, *self._moved_by]
-        for low, high, by in zip(numbers, numbers[1:], moved, strict=False):
-            starts += [stretch.start + by for stretch in self._stretches[low:high]]
-        return zip(self._stretches, starts, strict=True)
+    def unplaced(self, but: range = range(0)) -> Iterator[S]:
+        """All stretches except those with these numbers. Their offsets may be out of date. Carries out no moves."""
+        return chain(self._stretches[: but.start], self._stretches[but.stop :])
 
     def some(self, numbers: range) -> tuple[S, ...]:
         """The stretches with these numbers, with their current offsets."""

@@ -69,7 +69,7 @@ class Seen:
 
     def has_parts_of(self, hunks: Sequence[Hunk]) -> bool:
         """Whether any of `hunks` was part of a larger hunk here, which may have another number."""
-        ours = [hunk for hunk, _ in self.hunks.places()]
+        ours = list(self.hunks.unplaced())
         wholes = {hunk.id: hunk for hunk in ours}
         parts = [hunk for hunk in hunks if hunk.id not in wholes or _is_part(hunk, wholes[hunk.id])]
         return not writes_of(parts).isdisjoint(writes_of(ours))

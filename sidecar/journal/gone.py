@@ -11,9 +11,11 @@ that stayed open, that is found instead, turned round.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sidecar.core.file_state import States
+from sidecar.core.taken_back import less
 from sidecar.journal.entry import TAKES_BACK, Recorded, Texts
 
 if TYPE_CHECKING:
@@ -27,52 +29,48 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
     """`every`: all writes of the file, newest first. Returns the texts and states of what was taken back, newest first."""
     since = _taken_back_in(store, write, [one for one in every if one.id > write.id])
     earlier = _without_removals(store, [one for one in every if one.id < write.id and one.state != "failed"])
-    ids: Mapping[str, TextIds] | None = None
+    out = [number for number, one in enumerate(earlier) if _is_out(one) or one.agent in TAKES_BACK]
+    ids = store.text_ids(write.path) if out else {}
+    left = store.texts(write.id).before
+    """What the file would say without the entries that were looked at."""
     found: Gone = []
     newer = write
-    is_last = True
-    """Nothing that stands was written since."""
-    back: list[Recorded] = []
+    takers: list[Recorded] = []
     """What was taken back right after the next entry, newest first."""
-    for number, one in enumerate(earlier):
+    for number, one in enumerate(earlier[: out[-1] + 1] if out else ()):
         if one.agent in TAKES_BACK:
             unseen = _not_yet_there(store, write, earlier[number:]) if newer is write else []
-            ids = ids or store.text_ids(write.path)
-            follows = not back or ids[back[-1].id][0] == ids[one.id][1]
-            is_known = _has_taken_back(one) and store.states(one.id) is None
-            if since or unseen or not is_known or not (follows or is_last):
+            if since or unseen or not _has_taken_back(one) or store.states(one.id) is not None:
                 return found or since or unseen
-            back = [*back, one] if follows else [one]
+            takers.append(one)
         elif one.has_removed and not newer.existed:
             break
-        elif back and ids is not None:
-            follows = ids[back[-1].id][0] == ids[one.id][1]
-            if store.states(one.id) is not None or not (follows or is_last):
-                break
-            if (
-                _is_out(one) and not follows
-            ):  # it was taken back in a document with unsaved text: perhaps not in the file
-                found.append((store.texts(one.id), None))
-            elif _is_out(one):
-                found += _rest(store, one, back[0], earlier[number + 1 :], ids)
-            back = [] if follows else back
-        elif _is_out(one):
-            found.append((store.texts(one.id), store.states(one.id)))
-        is_last = is_last and (one.agent in TAKES_BACK or _is_out(one))
+        else:
+            if takers and _follow([*takers, one], ids):
+                left = store.texts(takers[0].id).after
+            takers = []
+            texts, states = store.texts(one.id), store.states(one.id)
+            without = _less(left, texts) if states is None else left
+            if _is_out(one) and (states is not None or without != left):
+                found.append((Texts(without, left) if states is None else texts, states))
+            left = without
         newer = one
     return found or since
 
 
-def _rest(
-    store: Store, write: Recorded, taker: Recorded, older: Sequence[Recorded], ids: Mapping[str, TextIds]
-) -> Gone:
-    """What was left of a write when `taker`, right after it, had taken a part of it back. Nothing if the text is then as the write found it, or as it
-    was before a removal that the write followed. `older`: the writes before it, newest first."""
-    left = ids[taker.id][1]
-    is_what_was_removed = bool(older) and not older[0].exists and left == ids[older[0].id][0]
-    if left == ids[write.id][0] or is_what_was_removed:
-        return []
-    return [(Texts(store.texts(write.id).before, store.texts(taker.id).after), None)]
+def _less(text: str | None, write: Texts) -> str | None:
+    """The text without the write. As it is if the write is not in it."""
+    if text == write.after:
+        return write.before
+    if text is None or write.before is None or write.after is None:
+        return text
+    return less(text, write.after, write.before)
+
+
+def _follow(entries: Sequence[Recorded], ids: Mapping[str, TextIds]) -> bool:
+    """Whether each of the entries (newest first) began with the text that the next one left. What was taken back in a document with unsaved text may not
+    be in the file."""
+    return all(ids[newer.id][0] == ids[older.id][1] for newer, older in pairwise(entries))
 
 
 def _is_out(one: Recorded) -> bool:

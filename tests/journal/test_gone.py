@@ -16,6 +16,7 @@ PATH = "/w/a.txt"
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 BOTH = BASE.replace("one", "ONE").replace("five", "FIVE")
 FIRST = BASE.replace("one", "ONE")
+LAST = BASE.replace("five", "FIVE")
 
 CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
     # the writes in order (agent, before, after, state), the text that was removed, the text to bring back
@@ -96,6 +97,29 @@ CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
         [("agent", BASE, BOTH, "rejected"), ("reject", BOTH, BASE, "done"), ("agent", BASE, BOTH, "done")],
         BOTH,
         BOTH,
+    ),
+    "what was left of two by one rejection": (  # turns seed 1885025329
+        [
+            ("agent", BASE, FIRST, "rejected"),
+            ("agent", FIRST, BOTH, "rejected"),
+            ("reject", BOTH, LAST, "done"),
+            ("agent", LAST, LAST.replace("three", "THREE"), "rejected"),
+            ("reject", LAST.replace("three", "THREE"), BASE, "done"),
+            ("agent", BASE, BASE.replace("one", "1"), "done"),
+        ],
+        BASE.replace("one", "1"),
+        BASE.replace("one", "1"),
+    ),
+    "the same text made twice, and a part of it rejected each time": (
+        [
+            ("agent", BASE, BOTH, "rejected"),
+            ("reject", BOTH, BASE, "done"),
+            ("agent", BASE, BOTH, "rejected"),
+            ("reject", BOTH, FIRST, "done"),
+            ("user", FIRST, FIRST.replace("three", "3"), "done"),
+        ],
+        FIRST.replace("three", "3"),
+        BASE.replace("three", "3"),
     ),
     "the rejection failed": (
         [("agent", BASE, BOTH, "done"), ("reject", BOTH, BASE, "failed")],
