@@ -23,7 +23,7 @@ from tests.turns.world import World
 can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked here")
 SEEDS = {
     "": [0, 1, 5, 7, 2690837, 1883003063, 1883007962, 1883009658, 1884003127, 1884003968],
-    "shut down": [3, 21, 1883012226, 1883012862, 1885024188],
+    "shut down": [3, 21, 1883012226, 1883012862, 1885024188, 1885025329, 1885025972],
     "killed in a turn": [4, 9, 42, 1880001160, 1882001203, 1883002754, 1883020524, 1883021135, 1884001105],
     "killed taking back": [
         6,

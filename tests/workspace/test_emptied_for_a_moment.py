@@ -1,4 +1,5 @@
-"""What the journal keeps of a review while a command has emptied the file and has not filled it yet: the sidecar may end there."""
+"""A command has emptied a file that is open, and the editor took that. What the journal keeps of its review until the file is filled, as the sidecar may
+end there; and what becomes of it if the file is not filled, but gone."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
-from tests.workspace.test_whose import runs
+from tests.workspace.test_whose import reject_all, runs
 
 AGAIN = CHANGED.replace("two", "TWO")
 
@@ -103,3 +104,44 @@ def test_what_stays_empty_is_kept_so(tmp_path: Path, custom: bool) -> None:
         assert [(hunk.old, hunk.text) for hunk in from_json(hunks)] == [(BASE, "")]
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+@pytest.mark.parametrize("saves", [False, True], ids=["", "and the user saves it empty"])
+@pytest.mark.parametrize("is_filled", [False, True], ids=["", "filled"])
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_is_gone_before_the_editor_takes_it_is_taken_back(
+    tmp_path: Path, custom: bool, is_filled: bool, saves: bool
+) -> None:
+    """(turns seed 1885025972)"""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.3)
+        if is_filled:
+            tick()
+            (tmp_path / "a.txt").write_text(CHANGED)
+        tick()
+        (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert editor.text("a.txt") == ""
+        if saves:
+            assert editor.saves("a.txt") or editor.overwrites("a.txt")
+            await asyncio.sleep(4)
+            assert (tmp_path / "a.txt").read_text() == ""
+        await reject_all(bench)
+        await asyncio.sleep(4)
+        assert editor.text("a.txt") == BASE
+        if not custom and saves:
+            assert editor.saves("a.txt")
+        assert {path.name: path.read_text() for path in tmp_path.glob("*.txt")} == {"a.txt": BASE}
+        assert not listed(bench)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)

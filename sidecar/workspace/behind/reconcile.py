@@ -58,8 +58,8 @@ class _Start:
     """What was saved on top of `base` and the author had not read; None: nothing."""
     found: str | None
     """As in `Behind.seen`."""
-    emptied: bool
-    """The file was empty in between, and the editor has taken that from the disk."""
+    emptied: int | None
+    """Since when the file was empty in between, and the editor has taken that from the disk; None: it was not, or the editor has not."""
     was_gone: bool
     was_told: bool
     """As in `Seen`."""
@@ -86,9 +86,9 @@ class Reconciler:
         self._editor = editor
         self._files = files = OpenFiles(storage, editor)
         self._from_disk = FromDisk(editor, sender, files)
-        self._emptied: set[DocumentUri] = set()
-        """Documents whose files were found empty while a command was about to fill them. The editor may have taken the
-        empty text from the disk."""
+        self._emptied: dict[DocumentUri, int] = {}
+        """Documents whose files were found empty while a command was about to fill them, and since when the files were empty (acts.py). The editor may
+        have taken the empty text from the disk."""
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
         """Called at didOpen, before `opened`. Reads the disk at once, because what agents changed until now is there,
@@ -164,14 +164,14 @@ class Reconciler:
         document, the first edit after the file was found empty, or any edit that leaves nothing. Returns what the disk
         says, if that is new; for `edited`."""
         may_fill = was_clean or tracked.document.uri in self._emptied
-        is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
+        is_empty = _is_empty(tracked)
         if tracked.said is None or not (may_fill or is_empty) or not self._acts():
             return None
         newer = self._files.newer_now(tracked)
         if newer is None or newer.text is None or (not may_fill and newer.text.strip("\n")):
             return None
         self._note(tracked, newer)
-        self._taken_when_empty(tracked, newer.text)
+        self._taken_when_empty(tracked, newer)
         return newer
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
@@ -187,20 +187,20 @@ class Reconciler:
             newer = await self._files.peek(tracked, path)
             if newer is not None and newer.text is not None:
                 self._note(tracked, newer)
-                self._taken_when_empty(tracked, newer.text)
+                self._taken_when_empty(tracked, newer)
 
     def _note(self, tracked: Tracked, on_disk: OnDisk) -> None:
         if on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
             self._behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
 
-    def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
+    def _taken_when_empty(self, tracked: Tracked, on_disk: OnDisk) -> None:
         """The document has the disk's text. Notes it if both are empty."""
-        if not disk.strip("\n") and not tracked.text().strip("\n") and self._acts():
-            self._is_emptied(tracked)
+        if not (on_disk.text or "").strip("\n") and _is_empty(tracked) and self._acts():
+            self._is_emptied(tracked, changed_at(on_disk.stat))
 
-    def _is_emptied(self, tracked: Tracked) -> None:
-        self._emptied.add(tracked.document.uri)
+    def _is_emptied(self, tracked: Tracked, at: int) -> None:
+        self._emptied.setdefault(tracked.document.uri, at)
         self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
@@ -266,7 +266,7 @@ class Reconciler:
                 return False
         is_save = self._files.is_save(tracked, on_disk)
         if is_save:  # whatever had emptied the file, it now says what the document said
-            self._emptied.discard(tracked.document.uri)
+            self._emptied.pop(tracked.document.uri, None)
             self._keeper.let_go(tracked.document.uri)
         return is_save
 
@@ -277,7 +277,7 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         if isinstance(found, Resolved) and found.path == path:
             return found.stat == tracked.stat
-        return path is None or self._storage.stat(path) == tracked.stat
+        return path is None or _has_seen(tracked, self._storage.stat(path))
 
     async def look(self, tracked: Tracked) -> bool:
         """Brings mirror and disk together if the file changed since it was last seen. If the user types or somebody
@@ -300,6 +300,20 @@ class Reconciler:
                 reload_waited_for = stat  # wait only once for each of the file's texts
         return tracked.flight is None
 
+    async def _stays_empty(self, tracked: Tracked, path: str) -> None:
+        """A document's file is gone. If the file was emptied before, and the editor has taken that, nobody fills it any more: that the document is
+        empty is a change like any other, and the user may save it."""
+        at = self._emptied.get(tracked.document.uri)
+        if at is None or tracked.saved is None or not _is_empty(tracked):
+            return
+        before, since = str(tracked.saved), tracked.since
+        async with self._behind.one_at_a_time(tracked):
+            seen = await self._behind.seen(
+                tracked, path, before, tracked.text(), at, since=since, emptied=True
+            )
+            if seen is not None:
+                await self._settling.stays(tracked, seen)
+
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
         return None if path is None else self._storage.stat(path)
@@ -309,10 +323,11 @@ class Reconciler:
         if path is None or tracked.closed or tracked.document.desynchronised is not None:
             return
         stat = self._storage.stat(path)
-        if stat == tracked.stat:
+        if _has_seen(tracked, stat):
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
+            await self._stays_empty(tracked, path)
             tracked.on_disk(None, None)
             tracked.history.put_there()
             self._behind.gone(tracked.document.uri)
@@ -333,7 +348,7 @@ class Reconciler:
                 on_disk.text,
                 changed_at(on_disk.stat),
                 since=start.since,
-                emptied=start.emptied,
+                emptied=start.emptied is not None,
                 saved=None if written_over is None else written_over.saved,
                 was_told=start.was_told,
                 found=start.found,
@@ -341,7 +356,7 @@ class Reconciler:
             if seen is not None:
                 self._settling.brings_in(tracked, seen)
         base = start.base
-        if start.emptied:
+        if start.emptied is not None:
             base = tracked.text()  # the editor had taken that from the disk
         elif seen is not None:
             base = seen.taken
@@ -373,8 +388,8 @@ class Reconciler:
                 is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen, on_disk)
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved, tracked.since = tracked.kept(start.base), start.since
-                    if start.emptied:
-                        self._is_emptied(tracked)
+                    if start.emptied is not None:
+                        self._is_emptied(tracked, start.emptied)
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 newest = tracked.history.newest
                 noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
@@ -402,7 +417,7 @@ class Reconciler:
             tracked.since,
         )
         if behind.is_being_filled(tracked.document.uri, before, on_disk.text):
-            self._is_emptied(tracked)
+            self._is_emptied(tracked, changed_at(on_disk.stat))
             return None
         told = tracked.history.told_text() if explained is None else None
         if told is not None and _refuses(tracked, told, on_disk, tracked.history.told_at):
@@ -416,9 +431,9 @@ class Reconciler:
                     return None
         if tracked.flight is not None:
             return None  # what the disk says may be part of it
-        emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
-        was_told = tracked.history.is_told
-        self._emptied.discard(tracked.document.uri)
+        was_told, emptied = tracked.history.is_told, self._emptied.pop(tracked.document.uri, None)
+        if not _is_empty(tracked):
+            emptied = None
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
             return None  # touched only
@@ -437,9 +452,9 @@ class Reconciler:
         undecided = self._conflicts.on_disk(tracked)
         base, written_over = before, None
         if undecided is not None and on_disk.text is not None:
-            base = undecided.said if emptied else undecided.start(on_disk.text, tracked.text())
+            base = undecided.said if emptied is not None else undecided.start(on_disk.text, tracked.text())
             written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
-        if base is not None and on_disk.text and not emptied and undecided is None:
+        if base is not None and on_disk.text and emptied is None and undecided is None:
             base = behind.had_read(tracked, path, base, on_disk.text, changed_at(on_disk.stat))
             written_over = None if base == before or before is None else WrittenOver(base, before)
         found = None if undecided is None else before
@@ -461,7 +476,7 @@ class Reconciler:
             if not self._files.had(tracked, on_disk) or not self._acts():
                 break
             # A save may be seen before it is reported
-            self._taken_when_empty(tracked, on_disk.text or "")
+            self._taken_when_empty(tracked, on_disk)
             self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
             if await tracked.history.until_told(RELOAD_SECONDS):
                 if self._storage.stat(path) != on_disk.stat:
@@ -532,6 +547,15 @@ class Reconciler:
             if seen is not None:
                 await self._settling.settle(tracked, seen, on_disk.text)
             return True
+
+
+def _has_seen(tracked: Tracked, stat: Stat | None) -> bool:
+    """Whether the last look found the file as it is, which has this stat now."""
+    return stat == tracked.stat and (stat is not None or tracked.saved is None)
+
+
+def _is_empty(tracked: Tracked) -> bool:
+    return len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
 
 
 def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept | str | None]:

@@ -126,6 +126,15 @@ class Settling:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # later edits are measured from the disk's text
 
+    async def stays(self, tracked: Tracked, seen: Seen) -> None:
+        """The document took the change from its file, which is gone now: enters it in the document alone."""
+        is_known = seen.changes is not None and not tracked.closed
+        if is_known and seen.changes is not None:
+            self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, seen.changes)
+        for leg in seen.legs:
+            if not leg.is_ours and leg.author is not None:
+                await self._recorder.finish(leg.author, "done" if is_known else "failed")
+
     def _is_gone(self, uri: DocumentUri) -> bool:
         path = to_path(uri)
         return path is not None and self._state.storage.stat(path) is None
