@@ -201,8 +201,8 @@ class Ledger:
         if not numbers and not may_be_seen and not squeezed and not may_come_back:
             was.move(edit)
             return False
-        self._moving = self._after(edit, numbers, after)
-        gone, come = was.apart(self._moving, Hunk.is_same)
+        self._moving = edited = self._after(edit, numbers, after)
+        gone, come = was.apart(edited, Hunk.is_same, numbers)
         # A line typed at the end of a hunk's last line counts as one beside the hunk, but its undo deletes the hunk's own line end.
         around = [hunk for hunk in was.some(numbers) if hunk.start < edit.start and edit.end < hunk.end]
         if squeezed or around or _any_taken(gone, come):
@@ -214,7 +214,8 @@ class Ledger:
             self._recall(after())
         if may_come_back:
             self._come_back(edit, after())
-        gone, come = was.apart(self._moving, Hunk.is_same)
+        if self._moving is not edited:
+            gone, come = was.apart(self._moving, Hunk.is_same)
         return [(h.id, h.said) for h in gone] != [(h.id, h.said) for h in come]
 
     def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:

@@ -55,11 +55,17 @@ class Moving(Generic[S]):
         other._moved_from, other._moved_by = self._moved_from[:], self._moved_by[:]
         return other
 
-    def apart(self, other: Moving[S], same: Callable[[S, S], bool]) -> tuple[Sequence[S], Sequence[S]]:
-        """The stretches of each side without those at the start and the end that both have in common. Their offsets may be out of date."""
+    def apart(
+        self, other: Moving[S], same: Callable[[S, S], bool], within: range | None = None
+    ) -> tuple[Sequence[S], Sequence[S]]:
+        """The stretches of each side without those at the start and the end that both have in common. Their offsets may be out of date. `within`: the
+        numbers, on this side, outside of which both are known to be the same."""
         ours, theirs = self._stretches, other._stretches
         if ours is theirs:
             return (), ()
+        if within is not None:
+            end = len(theirs) - (len(ours) - within.stop)
+            ours, theirs = ours[within.start : within.stop], theirs[within.start : end]
         first = _alike(ours, theirs, same)
         ours, theirs = ours[first:], theirs[first:]
         last = _alike(ours[::-1], theirs[::-1], same)
