@@ -88,6 +88,28 @@ def test_the_file_is_as_it_was(
 
 
 @either
+@pytest.mark.parametrize("is_typed_in", [False, True])
+def test_a_renamed_file_is_one_row(tmp_path: Path, is_typed_in: bool, custom: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, renames)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert [row.get("file") for row in rows(bench)] == [{"kind": "renamed", "from": bench.uri("a.txt")}]
+
+    play(
+        tmp_path,
+        VSCODE,
+        script,
+        before=opened_and_typed if is_typed_in else opened,
+        after=after,
+        custom=custom,
+    )
+
+
+@either
 @pytest.mark.parametrize("work", [changes, removes, makes_bytes, changes_the_mode])
 def test_a_file_that_git_ignores_and_the_user_has_open(tmp_path: Path, work: Work, custom: bool) -> None:
     (tmp_path / ".gitignore").write_text("a.txt\n")

@@ -81,7 +81,7 @@ class Renames:
         found: list[_Pair] = []
         for new in rows:
             old = None if new.stat is None or new.before.state is not None else gone.get(new.stat.identity)
-            if old is None or new.before.why or not (self._is_uncounted(new) and self._is_closed(old, new)):
+            if old is None or new.before.why or not (self._is_uncounted(new) and self._is_free(old, new)):
                 continue
             now = await self._files.found(new.path)
             if isinstance(now, FileState) and now == old.before.state:
@@ -91,8 +91,13 @@ class Renames:
     def _is_uncounted(self, new: Changed) -> bool:
         return self._accounts.get(from_path(new.path)) is None and self._files.known(new.path) is None
 
-    def _is_closed(self, *rows: Changed) -> bool:
-        return all(self._state.documents.get(from_path(row.path)) is None for row in rows)
+    def _is_free(self, old: Changed, new: Changed) -> bool:
+        """Whether nobody has the new file open. The old one may be open, if nothing is under review in its document."""
+        if self._state.documents.get(from_path(new.path)) is not None:
+            return False
+        uri = from_path(old.path)
+        reviewed = self._state.ledgers.get(uri)
+        return self._state.documents.get(uri) is None or reviewed is None or not reviewed.ledger.hunks
 
     async def _enter(self, session: Session, pair: _Pair) -> bool:
         old, new, state = pair.old.path, pair.new.path, pair.state
