@@ -42,6 +42,7 @@ class AgentsActs(Scene):
         if self.random.random() < 0.3:
             update["locations"] = [{"path": str(self.folder / self.random.choice(self.names))}]
         tick()
+        self.running.add(call)
         self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call", **update})
         await asyncio.sleep(self.random.choice([0, 0, 0.1]))
         tick()
@@ -55,6 +56,7 @@ class AgentsActs(Scene):
             if self.names_late:
                 done["locations"] = [{"path": str(self.folder / name)} for name in self._there()[:2]]
             self.bench.workspace.session_update(session, done)
+            self.running.discard(call)
         tick()
 
     async def _writes(self) -> None:

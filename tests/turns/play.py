@@ -194,6 +194,7 @@ class _Turn(AgentsActs, UsersActs):
         await sweep_at_start(journal)
         async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
             self.bench = bench
+            self.running.clear()
             bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
             first = self.random.random() < 0.5
             if first:
@@ -277,6 +278,7 @@ class _Turn(AgentsActs, UsersActs):
             if self.ending == "killed in a turn" and last and number == len(self.sessions) - 1:
                 self._light(60)
             await self.bench.workspace.start_prompt(session, [])[2]
+            self.running.clear()
             self.say("turn ends")
 
     def _repositories_within(self) -> None:
