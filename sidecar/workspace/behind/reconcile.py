@@ -13,6 +13,7 @@ from typing import Literal
 import anyio
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.kept import Kept
 from sidecar.core.normal import Normal, normal
@@ -300,19 +301,20 @@ class Reconciler:
                 reload_waited_for = stat  # wait only once for each of the file's texts
         return tracked.flight is None
 
-    async def _stays_empty(self, tracked: Tracked, path: str) -> None:
-        """A document's file is gone. If the file was emptied before, and the editor has taken that, nobody fills it any more: that the document is
-        empty is a change like any other, and the user may save it."""
-        at = self._emptied.get(tracked.document.uri)
-        if at is None or tracked.saved is None or not _is_empty(tracked):
+    async def _gets_back(self, tracked: Tracked, path: str) -> None:
+        """A document's file is gone. If it was emptied before, and the editor has taken that, nobody fills it any more: the document says again what the
+        file said last, as if the editor had taken that."""
+        at = self._emptied.pop(tracked.document.uri, None)
+        if at is None or tracked.saved is None or tracked.flight is not None or not _is_empty(tracked):
             return
-        before, since = str(tracked.saved), tracked.since
+        before, last = str(tracked.saved), self._behind.said_last(tracked, path)
         async with self._behind.one_at_a_time(tracked):
-            seen = await self._behind.seen(
-                tracked, path, before, tracked.text(), at, since=since, emptied=True
-            )
-            if seen is not None:
-                await self._settling.stays(tracked, seen)
+            seen = await self._behind.seen(tracked, path, before, last, at, since=tracked.since, emptied=True)
+        now = Normal(str(tracked.document.snapshot()))
+        if not tracked.closed and tracked.flight is None and _is_empty(tracked):
+            await self._from_disk.puts(tracked, now.changes_in_raw(diff(now.text, last)))
+        if seen is not None:
+            await self._settling.was_given_back(tracked, seen, last)
 
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
@@ -327,7 +329,7 @@ class Reconciler:
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
-            await self._stays_empty(tracked, path)
+            await self._gets_back(tracked, path)
             tracked.on_disk(None, None)
             tracked.history.put_there()
             self._behind.gone(tracked.document.uri)
