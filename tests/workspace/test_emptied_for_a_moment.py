@@ -106,6 +106,30 @@ def test_what_stays_empty_is_kept_so(tmp_path: Path, custom: bool) -> None:
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
 
 
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_is_filled_as_it_was_is_in_the_document_again(tmp_path: Path, custom: bool) -> None:
+    """Even if the editor does not take it. (turns seed 1885053462)"""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2")
+        for text in ("", CHANGED):
+            tick()
+            (tmp_path / "a.txt").write_text(text)
+            if not text:
+                editor.model.reload(editor.uri("a.txt"))
+            await asyncio.sleep(0.3)
+        await asyncio.sleep(4)
+        assert editor.text("a.txt") == CHANGED
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [row[1:] for row in listed(bench)] == [("four", "FOUR")]
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
 @pytest.mark.parametrize("saves", [False, True], ids=["", "and the user saves it"])
 @pytest.mark.parametrize("seconds", [None, 0.0, 0.1, 0.5, 1.2], ids=lambda one: f"filled {one}")
 @pytest.mark.parametrize("custom", [True, False])

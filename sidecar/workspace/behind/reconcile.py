@@ -359,7 +359,10 @@ class Reconciler:
                 self._settling.brings_in(tracked, seen)
         base = start.base
         if start.emptied is not None:
-            base = tracked.text()  # the editor had taken that from the disk
+            base, explained = (
+                tracked.text(),
+                None,
+            )  # the editor had taken that from the disk, and nobody typed it
         elif seen is not None:
             base = seen.taken
         elif start.was_gone:
@@ -437,7 +440,7 @@ class Reconciler:
         if not _is_empty(tracked):
             emptied = None
         tracked.on_disk(on_disk.text, on_disk.stat)
-        if known is not None and on_disk.text == before:
+        if known is not None and on_disk.text == before and emptied is None:
             return None  # touched only
         if on_disk.text is not None and tracked.was_saved(on_disk.text):
             if tracked.says(on_disk.text):
