@@ -31,3 +31,13 @@ def test_of_texts_that_are_equally_far_from_the_disks_the_save_is_of_the_oldest(
     edited(history, rope, "two\n")
     history.told()
     assert history.base("new\n  one }\n", "two\n") == "one\n"
+
+
+def test_what_the_user_had_taken_back_by_then_was_not_saved() -> None:
+    """Even if the disk's text is nearer to one that had it. (turns seed 1885052957)"""
+    history, rope = SaveHistory(Text.of("agent 1\none\n")), Rope("agent 1\none\n")
+    edited(history, rope, "agent 1\nwhat I typed\n")
+    edited(history, rope, "base\nwhat I typed\n")
+    history.taken_back()
+    history.told()
+    assert history.base("agent 2\nwhat I typed\n", "agent 1\none\n") == "base\nwhat I typed\n"

@@ -16,6 +16,7 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.kept import Kept
+from sidecar.core.knowledge import Sent
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -572,8 +573,9 @@ def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept 
 
 def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> bool:
     """Whether the file lacks a save of `text` that was reported at `told_at` (acts.py). Either the save was not made,
-    because the file had changed by then and has nothing of `text`; or somebody overwrote it at that moment without
-    knowing it. In both cases the document still has `text` unsaved."""
+    because the file had changed by then; or somebody overwrote it at that moment without knowing it. In both cases the
+    document still has `text` unsaved. Whoever kept half of it has read it."""
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
-    return not has(str(tracked.saved), on_disk.text, [normal(str(text))])
+    saved, told = str(tracked.saved), normal(str(text))
+    return not (has(saved, on_disk.text, [told]) or Sent(on_disk.text).shows(told, saved))

@@ -167,6 +167,7 @@ class Tracked:
 
     def takes_back(self, made: TakenBack) -> None:
         """Record that the user took agents' work back in the document, which is not saved yet."""
+        self.history.taken_back()
         newest = [*self.taken_back, made._replace(at=self.history.newest)]
         self.taken_back = newest[-MAX_TAKEN_BACK:]
 

@@ -50,6 +50,8 @@ class SaveHistory:
         only through a save."""
         self._users = 0
         """The number of the newest text that an edit by the user led to."""
+        self._taken_back = 0
+        """The number of the newest text when the user last took agents' work back."""
         self._telling = anyio.Event()
         self.opened_at = file_time()
         """When the document was opened."""
@@ -117,6 +119,10 @@ class SaveHistory:
     def users_edit(self) -> None:
         """Record that the newest edit, or one before it, was the user's."""
         self._users = self._past.newest
+
+    def taken_back(self) -> None:
+        """Record that the user took agents' work back: earlier texts have something that the user does not want, even if one of them was saved."""
+        self._taken_back = self._past.newest
 
     def had(self, text: str, *, unended: bool = False) -> bool:
         """Whether the document has `text` (raw), or had it at some time since its last known save. `unended` as in `Past.find`."""
@@ -220,8 +226,10 @@ class SaveHistory:
         return min(self.told_at, over - 1)
 
     def _saveable(self, told: int) -> list[str]:
-        """The texts that a save may have saved if it was reported when `told` was the newest text; oldest first."""
-        return [normal(str(text)) for text in self._past.texts(told - MAX_BASES + 1, told)]
+        """The texts that a save may have saved if it was reported when `told` was the newest text; oldest first. Without those from before the user
+        last took agents' work back: measured from these, that work would be there again."""
+        first = max(told - MAX_BASES + 1, self._taken_back if self._taken_back <= told else 0)
+        return [normal(str(text)) for text in self._past.texts(first, told)]
 
 
 def _closest(texts: Iterable[str], disk: str) -> str:
