@@ -2,69 +2,109 @@
 
 Writes from before a removal that is still in force belong to another file, unless the file existed again when it was next written. A removal that was
 taken back exactly changes nothing: what was taken back after it is found, too. Of a write of which a part had been taken back by then, the rest is
-found.
+found: each write, the newest first, is taken out of what the file said without the newer ones.
 
 If something was taken back in the text that the write found, between the moment in which it was made and that in which it was noted or in a document
-that stayed open, that is found instead, turned round.
+that stayed open, that is found first, turned round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sidecar.core.file_state import States
-from sidecar.core.taken_back import less
+from sidecar.core.normal import Normal, normal
+from sidecar.core.settle import settle
 from sidecar.journal.entry import TAKES_BACK, Recorded, Texts
 
 if TYPE_CHECKING:
     from sidecar.journal.store import Store
 
+_MOST_MERGES = 64
+"""How many writes that stand are taken out of a text in which others have worked since. Older ones are left in it."""
+_BEFORE, _AFTER = 0, 1
 TextIds = tuple[int | None, int | None]
 Gone = list[tuple[Texts, States | None]]
 
 
 def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
     """`every`: all writes of the file, newest first. Returns the texts and states of what was taken back, newest first."""
-    since = _taken_back_in(store, write, [one for one in every if one.id > write.id])
+    found = _taken_back_in(store, write, [one for one in every if one.id > write.id])
     earlier = _without_removals(store, [one for one in every if one.id < write.id and one.state != "failed"])
     out = [number for number, one in enumerate(earlier) if _is_out(one) or one.agent in TAKES_BACK]
     ids = store.text_ids(write.path) if out else {}
-    left = store.texts(write.id).before
-    """What the file would say without the entries that were looked at."""
-    found: Gone = []
-    newer = write
+    left = without = _Text(partial(store.texts, write.id), _BEFORE, ids.get(write.id, (None, None))[_BEFORE])
+    """`left`: what the write found, without what is `found`. `without`: that without every write that was looked at, whether it stands or not."""
+    if found:
+        left = without = _Text.of(found[-1][0].before)
+    merges = _MOST_MERGES
+    above = newer = write
+    """`above`: the last write that was looked at and took nothing back; `newer`: the last one."""
     takers: list[Recorded] = []
-    """What was taken back right after the next entry, newest first."""
+    """What was taken back right after the next write, newest first."""
     for number, one in enumerate(earlier[: out[-1] + 1] if out else ()):
         if one.agent in TAKES_BACK:
-            unseen = _not_yet_there(store, write, earlier[number:]) if newer is write else []
-            if since or unseen or not _has_taken_back(one) or store.states(one.id) is not None:
-                return found or since or unseen
+            if newer is write and not found:
+                found = _not_yet_there(store, write, earlier[number:])
+                left = _Text.of(found[-1][0].before) if found else left
+            if not _has_taken_back(one) or store.states(one.id) is not None:
+                break
             takers.append(one)
         elif one.has_removed and not newer.existed:
             break
         else:
-            if takers and _follow([*takers, one], ids):
-                left = store.texts(takers[0].id).after
-            takers = []
-            texts, states = store.texts(one.id), store.states(one.id)
-            without = _less(left, texts) if states is None else left
-            if _is_out(one) and (states is not None or without != left):
-                found.append((Texts(without, left) if states is None else texts, states))
-            left = without
+            if takers and _follow([*takers, one], ids) and not _follow([above, takers[0]], ids):
+                # Others have worked in the file since
+                without = _Text(partial(store.texts, takers[0].id), _AFTER, ids[takers[0].id][_AFTER])
+            states, texts = store.states(one.id), partial(store.texts, one.id)
+            is_newest = ids[one.id][_AFTER] is not None and ids[one.id][_AFTER] == without.id
+            with_it = without
+            if states is None and is_newest:
+                without = _Text(texts, _BEFORE, ids[one.id][_BEFORE])
+            elif states is None and (merges or _is_out(one)):
+                merges -= not _is_out(one)
+                without = _Text.of(_less(with_it.text, texts()))
+            if _is_out(one) and states is not None:
+                found.append((texts(), states))
+            elif _is_out(one):
+                less = _less(left.text, Texts(without.text, with_it.text))
+                if less != left.text:
+                    found.append((Texts(less, left.text), None))
+                    left = _Text.of(less)
+            above, takers = one, []
         newer = one
-    return found or since
+    return found
+
+
+class _Text:
+    """A text of the journal, read when it is needed. `id`: its number there; None: another text."""
+
+    def __init__(self, texts: Callable[[], Texts], side: int, id: int | None = None) -> None:
+        self._texts = texts
+        self._side = side
+        self.id = id
+
+    @classmethod
+    def of(cls, text: str | None) -> _Text:
+        return cls(partial(Texts, text, text), _BEFORE)
+
+    @cached_property
+    def text(self) -> str | None:
+        return self._texts()[self._side]
 
 
 def _less(text: str | None, write: Texts) -> str | None:
-    """The text without the write. As it is if the write is not in it."""
+    """The text without the write, as far as it is in there: what others have replaced stays."""
     if text == write.after:
         return write.before
     if text is None or write.before is None or write.after is None:
         return text
-    return less(text, write.after, write.before)
+    now = Normal(text)
+    settled = settle(normal(write.after), now.text, normal(write.before), "ours")
+    return text if settled is None else now.changes_in_raw(settled).apply(text)
 
 
 def _follow(entries: Sequence[Recorded], ids: Mapping[str, TextIds]) -> bool:

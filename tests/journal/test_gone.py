@@ -121,6 +121,26 @@ CASES: dict[str, tuple[list[tuple[str, str, str, EntryState]], str, str]] = {
         FIRST.replace("three", "3"),
         BASE.replace("three", "3"),
     ),
+    "both versions of a line, and later the rest of the newer one": (
+        [
+            ("agent", BASE, BASE.replace("three", "THREE"), "rejected"),
+            ("agent", BASE.replace("three", "THREE"), LAST.replace("three", "3"), "undone"),
+            ("reject", LAST.replace("three", "3"), LAST, "done"),
+        ],
+        LAST,
+        BASE,
+    ),
+    "a part of an older one with a newer one, and another rejection between the two": (
+        [
+            ("agent", BASE, FIRST.replace("three", "THREE"), "undone"),
+            ("agent", FIRST.replace("three", "THREE"), BOTH.replace("three", "THREE"), "rejected"),
+            ("reject", BOTH.replace("three", "THREE"), FIRST.replace("three", "THREE"), "done"),
+            ("agent", FIRST.replace("three", "THREE"), FIRST.replace("three", "THREE") + "6\n", "rejected"),
+            ("reject", FIRST.replace("three", "THREE") + "6\n", BASE.replace("three", "THREE"), "done"),
+        ],
+        BASE.replace("three", "THREE"),
+        BASE,
+    ),
     "the rejection failed": (
         [("agent", BASE, BOTH, "done"), ("reject", BOTH, BASE, "failed")],
         BOTH,

@@ -110,6 +110,40 @@ def test_a_renamed_file_is_one_row(tmp_path: Path, is_typed_in: bool, custom: bo
 
 
 @either
+@pytest.mark.parametrize("undone", ["before", "after"])
+def test_what_an_undo_brings_back_in_its_document_is_under_review(
+    tmp_path: Path, undone: str, custom: bool
+) -> None:
+    """The file was renamed, and the document is still open under the old name."""
+
+    works = [changes, renames]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, works.pop(0))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert editor.text("a.txt") == CHANGED
+        if undone == "before":
+            editor.undoes("a.txt")
+        else:
+            editor.replaces("a.txt", "FOUR", "mine")
+        await asyncio.sleep(2)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(12)
+        assert [row.get("file", {}).get("kind") for row in rows(bench)] == ["renamed"]
+        if undone == "before":
+            editor.redoes("a.txt")
+        else:
+            editor.undoes("a.txt")
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == CHANGED
+        assert ("four", "FOUR") in [(row["oldText"], row["newText"]) for row in rows(bench)]
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@either
 @pytest.mark.parametrize("work", [changes, removes, makes_bytes, changes_the_mode])
 def test_a_file_that_git_ignores_and_the_user_has_open(tmp_path: Path, work: Work, custom: bool) -> None:
     (tmp_path / ".gitignore").write_text("a.txt\n")

@@ -438,3 +438,29 @@ def test_the_agent_writes_and_the_user_saves_while_the_users_shell_is_noted(
         assert editor.text("a.txt") == MINE.replace("one", "typed")
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+def test_the_user_removes_a_file_whose_folder_an_agent_had_moved_away_and_back(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for call, (old, new) in {"c1": ("sub", "away"), "c2": ("away", "sub")}.items():
+            turn.says("execute", call=call)
+            tick()
+            (tmp_path / old).rename(tmp_path / new)
+            tick()
+            turn.says("execute", call=call, status="completed")
+        await asyncio.sleep(4)
+        tick()
+        (tmp_path / "sub" / "a.txt").unlink()
+        tick()
+        await asyncio.sleep(4)
+        turn.says("execute", call="c3")
+        turn.says("execute", call="c3", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert apart(bench) == ["a.txt"]
+
+    play(tmp_path, VSCODE, script, after=after)

@@ -93,11 +93,13 @@ class Renames:
 
     def _is_free(self, old: Changed, new: Changed) -> bool:
         """Whether nobody has the new file open. The old one may be open, if nothing is under review in its document."""
-        if self._state.documents.get(from_path(new.path)) is not None:
+        if self._is_open(new.path):
             return False
-        uri = from_path(old.path)
-        reviewed = self._state.ledgers.get(uri)
-        return self._state.documents.get(uri) is None or reviewed is None or not reviewed.ledger.hunks
+        reviewed = self._state.ledgers.get(from_path(old.path))
+        return not self._is_open(old.path) or reviewed is None or not reviewed.ledger.hunks
+
+    def _is_open(self, path: str) -> bool:
+        return self._state.documents.get(from_path(path)) is not None
 
     async def _enter(self, session: Session, pair: _Pair) -> bool:
         old, new, state = pair.old.path, pair.new.path, pair.state
@@ -142,7 +144,10 @@ class Renames:
         return True
 
     def _take_along(self, old: DocumentUri, new: DocumentUri, text: str | None) -> None:
-        """Moves what earlier turns have under review in the file to its new name. `text`: what the file says (raw)."""
+        """Moves what earlier turns have under review in the file to its new name, if nobody has the old one open: what an undo there brings back is under
+        review there. `text`: what the file says (raw)."""
+        if self._state.documents.get(old) is not None:
+            return
         self._state.renamed(old, new)
         reviewed = self._state.ledgers.get(new)
         if reviewed is not None and text is not None:

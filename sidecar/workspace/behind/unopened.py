@@ -158,7 +158,7 @@ class Unopened:
         None: there is no file."""
         at = gone_at(path) if stat is None else changed_at(stat)
         async with self._entering.one_at_a_time(uri):
-            while glimpses := self._glimpses.pop(path, at):  # others may come while these are recorded
+            while glimpses := self._glimpses.pop(path):  # others may come while these are recorded
                 for seen in glimpses:
                     if not self._accounts.has_newer(uri, seen.at):
                         await self._look(session, uri, path, None, row, seen, last=False)

@@ -152,9 +152,12 @@ class State:
 
     def back_under(self, old: DocumentUri, new: DocumentUri, text: str) -> None:
         """Prepare for a renamed file to be created anew under its old name: what was under review in it when it was renamed from `old` to `new`, with
-        `text` (raw), is then under review under both names, independently. While there is no file, nothing is listed."""
+        `text` (raw), is then under review under both names, independently. While there is no file, nothing is listed. A document that is open under the
+        old name has its own review."""
         reviewed, tracked = self.ledgers.get(new), self.documents.get(new)
-        if reviewed is None or not reviewed.ledger.hunks or self.ledgers.get(old) is not None:
+        if reviewed is None or not reviewed.ledger.hunks:
+            return
+        if self.ledgers.get(old) is not None or self.documents.get(old) is not None:
             return
         now = tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text
         copy = self.ledgers.restore(old, str(now), reviewed.ledger.hunks)
