@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.diff import diff
+from sidecar.core.file_state import FileState
+from sidecar.core.kept_files import KEPT, KeptFile, to_kept
 from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
@@ -162,3 +164,29 @@ async def test_an_editor_has_kept_the_text_of_a_file_that_is_gone(
     path = await first_written(tmp_path, journal)
     path.unlink()
     assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+async def test_what_an_editor_has_kept_of_a_file_that_is_gone_is_not_saved_with_a_rejection(
+    tmp_path: Path, journal: Path, custom: bool
+) -> None:
+    path = await first_written(tmp_path, journal)
+    state = FileState(FIRST.encode(), 0o644)
+    with Store(journal) as store:
+        removal = store.begin(entry(FIRST, None, str(path), root=str(path.parent), states=(state, None)))
+        store.finish(removal, "done")
+        row = KeptFile(str(path), state, None, Author("s", 1, removal), "", "")
+        store.save_ledger(f"{KEPT}1:{from_path(str(path))}", *to_kept(row))
+    editor = FakeEditor(VSCODE, path.parent, custom=custom)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(path.parent, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        buffer = editor.opens("a.txt")
+        path.unlink()
+        editor.attach(bench.workspace.apply)
+        buffer.text = mine(FIRST)
+        editor.model.opened(buffer)
+        await bench.observed("a.txt")
+        await bench.workspace.restore_reviews()
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine(BASE)
+    assert "mine" not in path.read_text()
