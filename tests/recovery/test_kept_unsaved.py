@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -166,13 +167,51 @@ async def test_an_editor_has_kept_the_text_of_a_file_that_is_gone(
     assert await rejected_in(path.parent, journal, mine(FIRST), seen_first=seen_first) == mine(BASE)
 
 
-@pytest.mark.parametrize("custom", [True, False])
-async def test_what_an_editor_has_kept_of_a_file_that_is_gone_is_not_saved_with_a_rejection(
-    tmp_path: Path, journal: Path, custom: bool
+@pytest.mark.parametrize("seen_first", [False, True])
+async def test_an_editor_has_kept_a_part_of_what_the_command_line_took_back_beside_other_work(
+    tmp_path: Path, journal: Path, seen_first: bool
 ) -> None:
-    path = await first_written(tmp_path, journal)
+    """The rest of that was rejected in the editor. The file has the other work, which is under review, too. (turns seed 1885071077)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    first = BASE.replace("base20", "agent20")
+    second = first.replace("base22", "agent22").replace("base24", "agent24")
+    left = second.replace("agent22", "base22")
+    path.write_text(first)
+    ledger = Ledger()
+    with Store(journal) as store:
+        for turn, (before, after) in enumerate(pairwise([BASE, first, second]), 1):
+            write = store.begin(entry(before, after, str(path), root=str(folder), turn=turn, via="disk"))
+            store.finish(write, "done")
+            ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", turn, write))
+        rejection = entry(second, left, str(path), root=str(folder), agent="reject", via="editor")
+        store.finish(store.begin(rejection), "done")
+        ledger.user_led(Text.of(second), Text.of(left))
+        revert = entry(second, first, str(path), root=str(folder), agent="revert", via="disk")
+        store.finish(store.begin(revert, [write]), "done")
+        store.finish(write, "undone")
+        store.save_ledger(from_path(str(path)), left, to_json(ledger.hunks))
+    assert await rejected_in(folder, journal, mine(left), seen_first=seen_first) == mine(BASE)
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("made_anew", [True, False])
+async def test_what_an_editor_has_kept_of_a_file_that_is_gone_is_not_saved_with_a_rejection(
+    tmp_path: Path, journal: Path, custom: bool, seen_first: bool, made_anew: bool
+) -> None:
+    """Nor if an agent had removed the file before, and made it anew. (turns seed 1885070795)"""
+    path = tmp_path.resolve() / "a.txt"
+    if not made_anew:
+        await first_written(tmp_path, journal)
     state = FileState(FIRST.encode(), 0o644)
     with Store(journal) as store:
+        if made_anew:
+            path.write_text(FIRST)
+            states = (FileState(BASE.encode(), 0o644), None)
+            for before, after, whole in ((BASE, None, states), (None, FIRST, None)):
+                made = entry(before, after, str(path), root=str(path.parent), states=whole)
+                store.finish(store.begin(made), "done")
         removal = store.begin(entry(FIRST, None, str(path), root=str(path.parent), states=(state, None)))
         store.finish(removal, "done")
         row = KeptFile(str(path), state, None, Author("s", 1, removal), "", "")
@@ -182,6 +221,8 @@ async def test_what_an_editor_has_kept_of_a_file_that_is_gone_is_not_saved_with_
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         buffer = editor.opens("a.txt")
         path.unlink()
+        if seen_first:
+            await bench.workspace.restore_reviews()
         editor.attach(bench.workspace.apply)
         buffer.text = mine(FIRST)
         editor.model.opened(buffer)

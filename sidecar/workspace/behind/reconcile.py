@@ -397,7 +397,9 @@ class Reconciler:
                     if start.emptied is not None:
                         self._is_emptied(tracked, start.emptied)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
-                tracked.edited = tracked.user_dirty = True  # also if nobody had seen the file before it was gone
+                tracked.edited = tracked.user_dirty = (
+                    True  # also if nobody had seen the file before it was gone
+                )
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 newest = tracked.history.newest
                 noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 import anyio
@@ -92,7 +92,10 @@ class Keeper:
         else:
             kept = await self._kept(uri) or await self._brought_back(tracked)
         if kept is None and not tracked.is_clean():
-            kept = await self._kept_unsaved(tracked, only_taken_back=bool(known and known.ledger.hunks))
+            kept = await self._kept_unsaved(tracked)
+            there = writes_of(() if known is None else known.ledger.hunks)
+            if kept is not None and there and writes_of(kept.hunks) <= there:
+                return
         if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
@@ -189,13 +192,13 @@ class Keeper:
         hunks = retold(await self._journal.told(path, text), text)
         return _Kept(text, hunks, ()) if hunks else None
 
-    async def _kept_unsaved(self, tracked: Tracked, *, only_taken_back: bool) -> _Kept | None:
+    async def _kept_unsaved(self, tracked: Tracked) -> _Kept | None:
         """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file, or
-        while the file went. The user has typed in it since: no write led to its text. `only_taken_back`: only in the first case."""
+        while the file went. The user has typed in it since: no write led to its text."""
         path, now = to_path(tracked.document.uri), tracked.document.snapshot()
         writes = () if path is None else await self._journal.told(path)
         size = len(now) * min(len(writes), _NEWEST)
-        return await aside(size, lambda: _kept_in(writes, str(now), only_taken_back)) if writes else None
+        return await aside(size, lambda: _kept_in(writes, str(now))) if writes else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
@@ -293,15 +296,22 @@ class Keeper:
         return tracked.settled_text()
 
 
-def _kept_in(writes: Sequence[Told], text: str, only_taken_back: bool) -> _Kept | None:
+def _kept_in(writes: Sequence[Told], text: str) -> _Kept | None:
     """The review of `text` (raw) by the newest of these writes (oldest first) that is in it. None if one led to the text itself."""
     if led_to(writes, text) is not None:
         return None
-    newest = next((w for w in reversed(writes[-_NEWEST:]) if has_change(text, (w.before, w.after))), None)
-    if newest is None or newest.after is None or (only_taken_back and newest.became != "taken back"):
-        return None
-    hunks = retold(writes, newest.after)
-    return _Kept(newest.after, hunks, ()) if hunks else None
+    newest = list(_with_starts(writes))[: -_NEWEST - 1 : -1]
+    after = next((w.after for w, before in newest if has_change(text, (before, w.after))), None)
+    hunks = None if after is None else retold(writes, after)
+    return _Kept(after, hunks, ()) if after is not None and hunks else None
+
+
+def _with_starts(writes: Sequence[Told]) -> Iterator[tuple[Told, str | None]]:
+    """Each write with the text that it changed. Whoever creates a removed file again continues from its last text."""
+    last: str | None = None
+    for write in writes:
+        yield write, last if write.before is None else write.before
+        last = write.after or write.before or last
 
 
 def _is_done(reviewed: Reviewed) -> bool:
