@@ -442,3 +442,24 @@ def test_who_brings_a_file_back_as_it_was_has_not_made_it(
         assert (path.read_text(), path.stat().st_mode & 0o777) == (BASE, 0o644)
 
     play(tmp_path, VSCODE, script, after=after, journal=journal, custom=False)
+
+
+def test_the_user_brings_a_moved_file_back_as_it_is_under_its_new_name(tmp_path: Path) -> None:
+    """Since they rejected what was under review in it. An agent works meanwhile, and may have done that. (turns seed 1885071166)"""
+    (tmp_path / "a.txt").write_text(BASE)
+    before = files(tmp_path)
+
+    async def only_the_text(turn: Turn) -> None:
+        review = turn.bench.workspace.review
+        rows = [dict(row) for row in await review.listed(Selector(uri=turn.bench.uri("b.txt")))]
+        hunks = frozenset(str(row["changeId"]) for row in rows if "file" not in row)
+        assert (await review.reject(Selector(change_ids=hunks))).done
+        assert (tmp_path / "b.txt").read_text() == BASE
+
+    plays(
+        tmp_path,
+        [acts(puts(CHANGED.encode()))],
+        [acts(moves)],
+        [only_the_text, acts(puts(BASE.encode()))],
+    )
+    assert files(tmp_path) == before

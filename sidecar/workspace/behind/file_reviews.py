@@ -335,8 +335,8 @@ class FileReviews:
                 await self._drop_beneath(change)
 
     async def goes_on(self, change: FileChange, text: str) -> None:
-        """In a file that an agent made as a copy of another, earlier changes by agents were taken back, so that it now
-        says `text` (raw). The row takes that over."""
+        """In a file that an agent made as a copy of another, or moved, earlier changes by agents were taken back, so that
+        it now says `text` (raw). The row takes that over."""
         now = await self.found(change.path)
         followed = None if not isinstance(now, FileState) else replace(change, after=now)
         if followed is not None and change.id in self._changes and followed.new_text == text:

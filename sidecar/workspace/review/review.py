@@ -246,12 +246,12 @@ class Review:
             await self.files.goes_on(change, text)
 
     def _made(self, jobs: Sequence[Job]) -> list[tuple[FileChange, str]]:
-        """The rows of files that an agent created as copies of what was already under review, and the texts that these files will get (raw)."""
+        """The rows of files that an agent created as copies of what was already under review, or moved, and the texts that these files will get (raw)."""
         jobs_by_path = {to_path(job.reviewed.uri): job for job in jobs}
         made: list[tuple[FileChange, str]] = []
         for change in self.files:
             job = jobs_by_path.get(change.path)
-            if job is None or change.kind != "created":
+            if job is None or change.kind not in ("created", "renamed"):
                 continue
             text = str(self._keeper.text_of(job.reviewed))
             if change.new_text == text:
