@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sidecar.journal.store import Store
 
 _MOST_MERGES = 64
-"""How many writes that stand are taken out of a text in which others have worked since. Older ones are left in it."""
+"""How many writes are taken out of a text in which others have worked since. Older ones are left in it."""
 _BEFORE, _AFTER = 0, 1
 TextIds = tuple[int | None, int | None]
 Gone = list[tuple[Texts, States | None]]
@@ -64,11 +64,11 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
             with_it = without
             if states is None and is_newest:
                 without = _Text(texts, _BEFORE, ids[one.id][_BEFORE])
-            elif states is None and (merges or _is_out(one)):
-                merges -= not _is_out(one)
+            elif states is None and merges:
+                merges -= 1
                 without = _Text.of(_less(with_it.text, texts()))
-            if _is_out(one) and states is not None:
-                found.append((texts(), states))
+            if _is_out(one) and (states is not None or without is with_it):
+                found.append((texts(), states))  # whoever takes it out looks whether it is there
             elif _is_out(one):
                 less = _less(left.text, Texts(without.text, with_it.text))
                 if less != left.text:

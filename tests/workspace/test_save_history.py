@@ -38,6 +38,15 @@ def test_what_the_user_had_taken_back_by_then_was_not_saved() -> None:
     history, rope = SaveHistory(Text.of("agent 1\none\n")), Rope("agent 1\none\n")
     edited(history, rope, "agent 1\nwhat I typed\n")
     edited(history, rope, "base\nwhat I typed\n")
-    history.taken_back()
+    history.taken_back(history.newest)
     history.told()
     assert history.base("agent 2\nwhat I typed\n", "agent 1\none\n") == "base\nwhat I typed\n"
+
+
+def test_what_was_typed_after_that_was_perhaps_not_saved() -> None:
+    history, rope = SaveHistory(Text.of("agent 1\none\n")), Rope("agent 1\none\n")
+    edited(history, rope, "base\none\n")
+    history.taken_back(history.newest)
+    edited(history, rope, "base\none and typed\n")
+    history.told()
+    assert history.base("base\none\nagent 2\n", "agent 1\none\n") == "base\none\n"

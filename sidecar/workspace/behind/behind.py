@@ -179,13 +179,6 @@ class Behind:
         )
         return None if then is None or then.text is None else normal(then.text)
 
-    def said_last(self, tracked: Tracked, path: str) -> str:
-        """What a document's file, which is gone, is known to have said last (compared form)."""
-        removed, apart = self._files.removal(path), self.settling.apart(tracked.document.uri)
-        if removed is not None and removed.old_text is not None:
-            return normal(removed.old_text)
-        return apart.legs[-1].after if apart.legs else str(tracked.saved)
-
     def gone(self, uri: DocumentUri) -> None:
         """A document's file does not exist any more."""
         self._evidence.had_read.gone(uri)

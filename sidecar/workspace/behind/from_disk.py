@@ -120,23 +120,18 @@ class FromDisk:
             return True
         if raw.is_empty:
             return True
-        if not self._files.is_unmoved(tracked, now, on_disk):
+        unmoved = self._files.is_unmoved(tracked, now, on_disk)
+        if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
             return False
-        if not await self.puts(tracked, raw, Text.of(on_disk.text)):
-            return False
-        tracked.together = tracked.kept(on_disk.text)
-        return True
-
-    async def puts(self, tracked: Tracked, raw: ChangeSet, disk: Text | None = None) -> bool:
-        """Sends `raw`, changes of the mirror, which lead to what was on the disk. Returns whether they landed. `disk`: as in `Sender.send`."""
-        if not (self._editor.capabilities.apply_edit and self._editor.capabilities.document_changes):
-            return False
-        sent = await self._sender.send(tracked, raw, "Changed on disk", disk=disk)
+        sent = await self._sender.send(tracked, raw, "Changed on disk", disk=Text.of(on_disk.text))
         if sent.is_unwanted:
             what = "what was changed on the disk"
             await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
             return False
-        return sent.landed
+        if not sent.landed:
+            return False
+        tracked.together = tracked.kept(on_disk.text)
+        return True
 
     async def _reloaded(self, tracked: Tracked, text: str, seconds: float) -> bool:
         """Whether the editor takes the disk's text by itself within that time."""

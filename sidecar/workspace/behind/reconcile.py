@@ -13,7 +13,6 @@ from typing import Literal
 import anyio
 
 from sidecar.core.change import ChangeSet
-from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.kept import Kept
 from sidecar.core.knowledge import Sent
@@ -202,7 +201,7 @@ class Reconciler:
             self._is_emptied(tracked, changed_at(on_disk.stat))
 
     def _is_emptied(self, tracked: Tracked, at: int) -> None:
-        self._emptied.setdefault(tracked.document.uri, at)
+        self._emptied[tracked.document.uri] = at
         self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
@@ -279,7 +278,7 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         if isinstance(found, Resolved) and found.path == path:
             return found.stat == tracked.stat
-        return path is None or _has_seen(tracked, self._storage.stat(path))
+        return path is None or self._storage.stat(path) == tracked.stat
 
     async def look(self, tracked: Tracked) -> bool:
         """Brings mirror and disk together if the file changed since it was last seen. If the user types or somebody
@@ -302,21 +301,6 @@ class Reconciler:
                 reload_waited_for = stat  # wait only once for each of the file's texts
         return tracked.flight is None
 
-    async def _gets_back(self, tracked: Tracked, path: str) -> None:
-        """A document's file is gone. If it was emptied before, and the editor has taken that, nobody fills it any more: the document says again what the
-        file said last, as if the editor had taken that."""
-        at = self._emptied.pop(tracked.document.uri, None)
-        if at is None or tracked.saved is None or tracked.flight is not None or not _is_empty(tracked):
-            return
-        before, last = str(tracked.saved), self._behind.said_last(tracked, path)
-        async with self._behind.one_at_a_time(tracked):
-            seen = await self._behind.seen(tracked, path, before, last, at, since=tracked.since, emptied=True)
-        now = Normal(str(tracked.document.snapshot()))
-        if not tracked.closed and tracked.flight is None and _is_empty(tracked):
-            await self._from_disk.puts(tracked, now.changes_in_raw(diff(now.text, last)))
-        if seen is not None:
-            await self._settling.was_given_back(tracked, seen, last)
-
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
         return None if path is None else self._storage.stat(path)
@@ -326,11 +310,10 @@ class Reconciler:
         if path is None or tracked.closed or tracked.document.desynchronised is not None:
             return
         stat = self._storage.stat(path)
-        if _has_seen(tracked, stat):
+        if stat == tracked.stat:
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
-            await self._gets_back(tracked, path)
             tracked.on_disk(None, None)
             tracked.history.put_there()
             self._behind.gone(tracked.document.uri)
@@ -442,7 +425,7 @@ class Reconciler:
         if tracked.flight is not None:
             return None  # what the disk says may be part of it
         was_told, emptied = tracked.history.is_told, self._emptied.pop(tracked.document.uri, None)
-        if not _is_empty(tracked):
+        if emptied is not None and not _has_taken_that(tracked, emptied):
             emptied = None
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before and emptied is None:
@@ -559,13 +542,17 @@ class Reconciler:
             return True
 
 
-def _has_seen(tracked: Tracked, stat: Stat | None) -> bool:
-    """Whether the last look found the file as it is, which has this stat now."""
-    return stat == tracked.stat and (stat is not None or tracked.saved is None)
-
-
 def _is_empty(tracked: Tracked) -> bool:
     return len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
+
+
+def _has_taken_that(tracked: Tracked, at: int) -> bool:
+    """Whether the document is empty because its file was, since `at` (acts.py): not if the user had emptied it before, or opened it later and emptied it
+    then."""
+    history = tracked.history
+    is_opened_so = is_before(at, history.opened_at) and history.edited_at == history.opened_at
+    is_since = not is_before(history.edited_at, at) and not is_before(at, history.opened_at)
+    return _is_empty(tracked) and (is_opened_so or is_since)
 
 
 def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept | str | None]:

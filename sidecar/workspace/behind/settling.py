@@ -126,16 +126,6 @@ class Settling:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # later edits are measured from the disk's text
 
-    async def was_given_back(self, tracked: Tracked, seen: Seen, last: str) -> None:
-        """The document was given `last` (compared form), the last text of its file, which is gone: enters the change that led to it."""
-        self._apart.pop(tracked.document.uri, None)
-        changes = seen.changes if not tracked.closed and tracked.says(last) else None
-        if changes is not None:
-            self._entering.enter(tracked, seen.review, seen.review.text, seen.legs, changes)
-        for leg in seen.legs:
-            if not leg.is_ours and leg.author is not None:
-                await self._recorder.finish(leg.author, "failed" if changes is None else "done")
-
     def _is_gone(self, uri: DocumentUri) -> bool:
         path = to_path(uri)
         return path is not None and self._state.storage.stat(path) is None

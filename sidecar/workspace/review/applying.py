@@ -185,6 +185,7 @@ class Applier:
                     await self._journal.finish_all(change.takes_back, "undone")
                 return result.end
             case Landed():
+                landed = tracked.history.newest
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
                 reviewed = self._state.ledgers.get(tracked.document.uri)
@@ -192,7 +193,7 @@ class Applier:
                     await self._keeper.as_told(reviewed)
                 saved = await self._buffers.settle(tracked, was_user_dirty)
                 if not saved.saved and revert.made is not None:
-                    tracked.takes_back(revert.made)
+                    tracked.takes_back(revert.made, landed)
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
                 return ApplyResult(

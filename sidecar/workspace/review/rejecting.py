@@ -244,12 +244,13 @@ class Rejecter:
             case Stop():
                 return result.end
             case Landed():
+                landed = tracked.history.newest
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
                 emptied = intent.emptied(result.tracked)
                 saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
                 if not saved.saved and not emptied:
-                    tracked.takes_back(intent.made())
+                    tracked.takes_back(intent.made(), landed)
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
                 return Rejected(

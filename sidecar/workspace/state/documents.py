@@ -165,10 +165,10 @@ class Tracked:
         if self.not_an_agents is not None:
             self.not_an_agents(self, edit, length, before, after)
 
-    def takes_back(self, made: TakenBack) -> None:
-        """Record that the user took agents' work back in the document, which is not saved yet."""
-        self.history.taken_back()
-        newest = [*self.taken_back, made._replace(at=self.history.newest)]
+    def takes_back(self, made: TakenBack, landed: int) -> None:
+        """Record that the user took agents' work back in the document, which is not saved yet. `landed`: the number of the text that this led to."""
+        self.history.taken_back(landed)
+        newest = [*self.taken_back, made._replace(at=landed)]
         self.taken_back = newest[-MAX_TAKEN_BACK:]
 
     def still_taken_back(self) -> list[TakenBack]:

@@ -51,7 +51,7 @@ class SaveHistory:
         self._users = 0
         """The number of the newest text that an edit by the user led to."""
         self._taken_back = 0
-        """The number of the newest text when the user last took agents' work back."""
+        """The number of the text to which the user's last taking back of agents' work led."""
         self._telling = anyio.Event()
         self.opened_at = file_time()
         """When the document was opened."""
@@ -120,9 +120,10 @@ class SaveHistory:
         """Record that the newest edit, or one before it, was the user's."""
         self._users = self._past.newest
 
-    def taken_back(self) -> None:
-        """Record that the user took agents' work back: earlier texts have something that the user does not want, even if one of them was saved."""
-        self._taken_back = self._past.newest
+    def taken_back(self, number: int) -> None:
+        """Record that the user took agents' work back, which led to the text with this number: earlier texts have something that the user does not
+        want, even if one of them was saved."""
+        self._taken_back = number
 
     def had(self, text: str, *, unended: bool = False) -> bool:
         """Whether the document has `text` (raw), or had it at some time since its last known save. `unended` as in `Past.find`."""
