@@ -551,7 +551,7 @@ def _has_taken_that(tracked: Tracked, at: int) -> bool:
     then."""
     history = tracked.history
     is_opened_so = is_before(at, history.opened_at) and history.edited_at == history.opened_at
-    is_since = not is_before(history.edited_at, at) and not is_before(at, history.opened_at)
+    is_since = not is_before(history.edited_by, at) and not is_before(at, history.opened_at)
     return _is_empty(tracked) and (is_opened_so or is_since)
 
 

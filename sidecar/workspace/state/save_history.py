@@ -18,6 +18,7 @@ from sidecar.core.past import Past
 from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 from sidecar.workspace.state.acts import now as file_time
+from sidecar.workspace.state.acts import now_at_most
 
 MAX_BASES = 32
 """The most texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
@@ -55,6 +56,8 @@ class SaveHistory:
         self._telling = anyio.Event()
         self.opened_at = file_time()
         """When the document was opened."""
+        self.edited_by = now_at_most()
+        """The latest time that a file changed before the document's last edit, or its opening, can have."""
         self._times = array("q")
         """When each of the newest texts came up."""
         self._encoding: str | None = None
@@ -83,6 +86,7 @@ class SaveHistory:
         """Record an edit that led to the current text of `document`."""
         self._past.edited(document, edit)
         self._times.append(file_time())
+        self.edited_by = now_at_most()
         if len(self._times) > 2 * MAX_TIMES:
             del self._times[:MAX_TIMES]
 
