@@ -343,10 +343,8 @@ class Reconciler:
                 self._settling.brings_in(tracked, seen)
         base = start.base
         if start.emptied is not None:
-            base, explained = (
-                tracked.text(),
-                None,
-            )  # the editor had taken that from the disk, and nobody typed it
+            # The editor had taken that from the disk, and nobody typed it
+            base, explained = tracked.text(), None
         elif seen is not None:
             base = seen.taken
         elif start.was_gone:
@@ -380,9 +378,8 @@ class Reconciler:
                     if start.emptied is not None:
                         self._is_emptied(tracked, start.emptied)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
-                tracked.edited = tracked.user_dirty = (
-                    True  # also if nobody had seen the file before it was gone
-                )
+                # Also if nobody here had seen the file before it was gone
+                tracked.edited = tracked.user_dirty = True
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 newest = tracked.history.newest
                 noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
