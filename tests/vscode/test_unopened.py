@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.window import DOCUMENT, Window
@@ -185,17 +187,26 @@ def test_a_new_file_is_on_disk_when_the_agent_has_its_answer(window: Window) -> 
 
 
 def test_a_new_file_that_is_rejected_is_gone(window: Window) -> None:
-    file = window.folder / "new.txt"
+    mine, file = window.file("mine.txt", "mine\n"), window.folder / "new.txt"
+    window.open(mine)  # in an empty editor area a tab that VS Code opens by itself counts as looked at
     window.prompt(scripted.steps(scripted.write(file, "new\n")))
     assert file.read_text() == "new\n"
     window.command("sidecar.reject", {"all": True})
     assert not file.exists()
-    until_tabs(window)
+    until_tabs(window, "mine.txt")
 
 
-def test_a_new_file_that_is_looked_at_stays_and_its_text_can_be_had_back(window: Window) -> None:
+@pytest.mark.parametrize("unsaved", [0, 600], ids=["", "where VS Code is busy"])
+def test_a_new_file_that_is_looked_at_stays_and_its_text_can_be_had_back(
+    window: Window, unsaved: int
+) -> None:
+    """Also where the user's tab looks like one that VS Code opens by itself for a document that stayed unsaved."""
     file = window.folder / "new.txt"
-    window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    window.js(busy(unsaved))
+    try:
+        window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    finally:
+        window.js("keep.busy.dispose();")
     window.open(file)
     window.command("sidecar.reject", {"all": True})
     assert window.text(file) == ""

@@ -17,8 +17,8 @@ export class Emptied implements vscode.Disposable {
   });
 
   /** The file is to be deleted, and is in a tab. */
-  add(uri: string): void {
-    this.uris.add(vscode.Uri.parse(uri).toString());
+  add(uri: vscode.Uri): void {
+    this.uris.add(uri.toString());
   }
 
   dispose(): void {

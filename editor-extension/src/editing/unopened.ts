@@ -2,7 +2,7 @@
  * `sidecar/open` and `sidecar/close`: documents that are edited and saved in the background. VS Code opens a tab for a
  * document that stays unsaved for a moment. Such a tab is closed again once it is clean, unless somebody looked at it.
  * The user's own tabs are never touched. Where the editor area is empty, a tab that the user opens in that moment looks the same, and is
- * closed only if nobody has touched it for a while: keys would go nowhere.
+ * closed only if nobody has touched it for a while: keys would go nowhere. Who rejects a file while its tab is on screen has looked at it.
  */
 
 import * as vscode from "vscode";
@@ -58,7 +58,7 @@ export class Unopened implements vscode.Disposable {
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.noteUnsaved(document)),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
         if (kind !== undefined) {
-          this.lookedAt(textEditor.document);
+          this.lookedAt(textEditor.document.uri);
         }
       }),
     );
@@ -84,9 +84,12 @@ export class Unopened implements vscode.Disposable {
 
   /** Applies the server's edits, except the deletion of a file that is in a tab: its text can be had back there until that is closed. */
   readonly handleApplyEdit: Handle = async (params, next) => {
-    const deleted = (params.edit.documentChanges ?? []).flatMap((one) => ("kind" in one && one.kind === "delete" ? [one.uri] : []));
+    const deleted = (params.edit.documentChanges ?? []).flatMap((one) => ("kind" in one && one.kind === "delete" ? [vscode.Uri.parse(one.uri)] : []));
     if (deleted.some((uri) => this.isShown(uri))) {
-      deleted.forEach((uri) => this.emptied.add(uri));
+      for (const uri of deleted) {
+        this.lookedAt(uri);
+        this.emptied.add(uri);
+      }
       return { applied: false, failureReason: vscode.l10n.t("the file is open") };
     }
     return next(params, NEVER);
@@ -138,16 +141,16 @@ export class Unopened implements vscode.Disposable {
     return tab.isActive && !before;
   }
 
-  private isShown(uri: string): boolean {
-    return tabsOf(vscode.Uri.parse(uri)).some((tab) => !this.unseen.has(tab));
+  private isShown(uri: vscode.Uri): boolean {
+    return tabsOf(uri).some((tab) => tab.isActive || !this.unseen.has(tab));
   }
 
   private isWorkedOn(tab: vscode.Tab): boolean {
     return isText(tab.input) && this.worked.has(tab.input.uri.toString());
   }
 
-  private lookedAt(document: vscode.TextDocument): void {
-    tabsOf(document.uri).forEach((tab) => this.unseen.delete(tab));
+  private lookedAt(uri: vscode.Uri): void {
+    tabsOf(uri).forEach((tab) => this.unseen.delete(tab));
   }
 
   private async closeUnseen(): Promise<void> {
