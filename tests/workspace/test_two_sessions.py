@@ -153,3 +153,36 @@ def test_a_mode_that_the_first_has_set_again_stays_when_the_seconds_is_rejected(
         assert not bench.workspace.review.changes(Selector())
 
     play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@custom
+@pytest.mark.parametrize("again", [True, False], ids=["and once more", ""])
+def test_a_file_whose_mode_is_put_back_keeps_what_was_made_of_it_since_under_review(
+    tmp_path: Path, custom: bool, again: bool
+) -> None:
+    """(turns seed 1885080165)"""
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+    file.chmod(0o644)
+    left = [
+        lambda folder: file.chmod(0o600),
+        lambda folder: file.write_bytes(b"\0bytes"),
+        *([lambda folder: file.write_bytes(b"\0others")] if again else []),
+    ]
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(left.pop(0))(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        while left:
+            await asyncio.sleep(15)
+            await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        made = file.read_bytes()
+        assert not (await bench.workspace.review.reject(Selector(turn=1))).impossible
+        assert (file.read_bytes(), file.stat().st_mode & 0o777) == (made, 0o644)
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert (file.read_text(), file.stat().st_mode & 0o777) == (BASE, 0o644)
+        assert not bench.workspace.review.changes(Selector())
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)

@@ -439,31 +439,34 @@ class FileReviews:
             self._moved(change)
 
     async def _drop_beneath(self, change: FileChange) -> None:
-        """Drops a row. A later row of the same path that begins with this row's result then begins with what was there
-        before this row. If it ends with that, it is dropped, too."""
+        """Drops a row that is put back. Later rows of the same path that begin with its result then begin with what was
+        there before it. One that ends with that is dropped, too."""
         self._drop(change)
-        above = self._above(change)
-        if above is None or above.moved_from:
-            return
-        begins = _without(change, above.before)
-        if begins is above.before:
-            return
-        if above.after == begins:
-            return self._drop(above)
-        followed = self._changes[above.id] = replace(above, before=begins)
-        self._moved(followed)
-        await self._store(followed)
+        for above in self._without_it(change)[0]:
+            if above.after == above.before:
+                self._drop(above)
+            elif above.id in self._changes:
+                self._changes[above.id] = above
+                self._moved(above)
+                await self._store(above)
 
-    def _above(self, change: FileChange) -> FileChange | None:
-        """The next row of the same path."""
-        return next((c for c in self if c.path == change.path and c.id > change.id), None)
+    def _without_it(self, change: FileChange) -> tuple[list[FileChange], bool]:
+        """The later rows of the same path that begin with this row's result, as they are once it is put back; and whether
+        they all go on with it. A mode goes on in a file that is changed otherwise, all else ends with the next row."""
+        found: list[FileChange] = []
+        for above in [c for c in self if c.path == change.path and c.id > change.id]:
+            begins = _without(change, above.before)
+            if above.moved_from or begins is above.before:
+                return found, False
+            ends = _without(change, above.after) if change.kind == "mode" else above.after
+            found.append(replace(above, before=begins, after=ends))
+            if ends is above.after:
+                return found, False
+        return found, True
 
     def _is_covered(self, change: FileChange) -> bool:
         """Whether a later row has set the mode that this one had set: nothing of this one is left on the disk."""
-        above = self._above(change)
-        if change.kind != "mode" or above is None or above.kind != "mode":
-            return False
-        return _without(change, above.before) is not above.before
+        return change.kind == "mode" and not self._without_it(change)[1]
 
     def _moved(self, change: FileChange) -> None:
         """Reports rows that come and go at the same moment together."""
