@@ -43,8 +43,8 @@ class File:
     parts: Counter[str] = field(default_factory=Counter[str])
     """The same of tokens that were not whole then: how many of their characters."""
     pending: set[str] = field(default_factory=set[str])
-    """What a program took from the disk and the editor still shows: it goes with the next look at the disk, whatever the person undoes and
-    redoes before that."""
+    """What a program took from the disk: it goes from the editor with the next look at the disk, whatever the person undoes and redoes before that,
+    also if it was not shown then."""
     unseen: set[str] = field(default_factory=set[str])
     """What the disk says of the person's that a close would bring back. It counts once it is shown: a document that the editor took for saved keeps
     its text, as VS Code does where an undo comes to the text of an earlier save."""
@@ -139,7 +139,7 @@ class Oracle:
         file = self.file(name)
         file.shown = shown
         self._changed(name, before, after, None)
-        file.pending = (file.pending | (tokens(before) & tokens(shown))) - tokens(after)
+        file.pending = (file.pending | tokens(before)) - tokens(after)
 
     def _changed(self, name: str, before: str | None, after: str | None, since: int | None) -> None:
         file, was, now = self.file(name), self._all_of(name, before), self._all_of(name, after)
@@ -152,7 +152,7 @@ class Oracle:
         )
         came = tokens(after) - tokens(before)
         file.taken -= came - file.pending
-        file.rejected -= came
+        file.rejected -= came - file.pending
         file.reviewed -= came
         file.brought |= {token for token in came if token[0] == "a"}
         file.required |= {token for token in came if is_persons(token)}

@@ -186,6 +186,17 @@ def test_what_a_program_takes_from_the_disk_goes_also_after_an_undo_and_a_redo(o
     assert faults(oracle, "l1x\n") == []
 
 
+def test_what_a_program_takes_from_the_disk_goes_also_if_it_was_rejected_and_that_is_undone(
+    oracle: Oracle, tmp_path: Path
+) -> None:
+    """(Neovim 0.11, 3000155) The rejection was not saved."""
+    did(oracle, tmp_path)
+    oracle.rejected("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n")
+    oracle.put("a.txt", "l1x\nu2x\na3x\n", "l1x\nu2x\n", shown="l1x\nu2x\n")
+    oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\nu2x\na3x\n")
+    assert faults(oracle, "l1x\nu2x\n") == []
+
+
 def test_what_the_person_brings_back_once_it_has_gone_is_lost(oracle: Oracle) -> None:
     oracle.put("a.txt", "l1x\nu2x\n", "l1x\n", shown="l1x\nu2x\n")
     oracle.stepped("a.txt", "l1x\n", "l1x\nu2x\n")
