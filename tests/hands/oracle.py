@@ -79,6 +79,11 @@ class Deed:
         return tokens(self.before) - tokens(self.after)
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the answer says that nothing was written. Another says that the editor made the edit in the wrong place."""
+        return self.answer not in (None, "done") and "editor_misapplied" not in (self.answer or "")
+
+    @property
     def brings(self) -> set[str]:
         return {token for token in tokens(self.after) - tokens(self.before) if token[0] == "a"}
 
@@ -245,7 +250,7 @@ class Oracle:
             )
             if characters_lost(token, text)
         ]
-        refused = {token for deed in changes if deed.answer != "done" for token in deed.brings} - done
+        refused = {token for deed in changes if deed.is_refused for token in deed.brings} - done
         problems += [
             Problem("answer", f"{token} was refused and is in {name}")
             for token in sorted(refused & tokens(text))
@@ -261,7 +266,9 @@ def _was_taken_away(token: str, done: Iterable[Deed]) -> bool:
 
 def _was_begun(begun: str, done: Iterable[Deed]) -> bool:
     """Whether the agent took away what it was shown of a token that the person was typing."""
-    alone = re.compile(rf"(?<![a-z0-9]){begun}(?![a-z0-9])")
+    alone = re.compile(
+        rf"(?<![a-wyz0-9]){begun}(?:(?![a-z0-9])|(?=[luad]\d+x))"
+    )  # or before or behind a token
     return bool(begun) and any(
         len(alone.findall(deed.before or "")) > len(alone.findall(deed.after or "")) for deed in done
     )

@@ -47,7 +47,17 @@ def test_what_is_typed_and_not_there_is_lost(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu\n") == [("lost", 2)]
 
 
-@pytest.mark.parametrize(("before", "excused"), [("u\n", True), ("u2\n", False), ("u9x\n", False)])
+@pytest.mark.parametrize(
+    ("before", "excused"),
+    [
+        ("u\n", True),
+        ("ul9x\n", True),
+        ("l9xu\n", True),
+        ("u2\n", False),
+        ("u9x\n", False),
+        ("l9xu3\n", False),
+    ],
+)
 def test_an_agent_may_take_away_what_is_being_typed(
     oracle: Oracle, tmp_path: Path, before: str, excused: bool
 ) -> None:
@@ -176,6 +186,15 @@ def test_a_seed_is_the_same_plan_every_time() -> None:
     assert set(made) == kinds
     stormy = [step.kind for seed in range(40) for step in plan(seed, 30, kinds, settings, storm=True).steps]
     assert set(stormy) == set(STORM)
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("conflict", [("answer", 1)]), ("editor_misapplied", [])])
+def test_what_was_refused_is_not_there_unless_the_answer_says_so(
+    oracle: Oracle, tmp_path: Path, kind: str, wrong: list[tuple[str, int]]
+) -> None:
+    """(Neovim 0.11, 3000662)"""
+    did(oracle, tmp_path, answer=json.dumps({"data": {"errorKind": kind}}))
+    assert faults(oracle, "l1x\nu2x\na3x\n") == wrong
 
 
 def test_what_a_program_takes_from_the_disk_goes_also_after_an_undo_and_a_redo(oracle: Oracle) -> None:
