@@ -241,3 +241,50 @@ def test_an_undo_that_goes_back_over_a_reload_is_the_users(tmp_path: Path) -> No
         assert agents(bench) == []
 
     play(tmp_path, NEOVIM, script, after=after)
+
+
+@both
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.14, 0.16, 0.3])
+@pytest.mark.parametrize("again", [0.0, 0.06, 1.0], ids=["opened anew at once", "soon", "later"])
+@pytest.mark.parametrize("rejects", [False, True], ids=["", "after a rejection"])
+def test_the_document_is_closed_while_the_agent_writes_in_another_place(
+    tmp_path: Path, habits: Habits, pause: float, again: float, rejects: bool
+) -> None:
+    """What it wrote is thrown away with the document; what it had put in the file is not (hands, Neovim 0.11, seed 3001553)."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def writes(turn: Turn, old: str, new: str) -> None:
+        now = await turn.bench.read("a.txt")
+        assert isinstance(now, str)
+        await turn.bench.write("a.txt", now.replace(old, new))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await writes(turn, "four", "FOUR")
+        await told()
+        editor.replaces("a.txt", "two", "my own")
+        await told()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS.replace("four", "FOUR"))
+        await told()
+        turn.says("edit", "a.txt", status="completed")
+        if rejects:
+            await turn.bench.workspace.review.reject(ALL)
+        writing = asyncio.ensure_future(writes(turn, "one", "ONE"))
+        await asyncio.sleep(pause)
+        editor.closes("a.txt")
+        await asyncio.sleep(again)
+        editor.opens("a.txt")
+        await writing
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        said = (tmp_path / "a.txt").read_text()
+        assert editor.text("a.txt") == said
+        words = ("one", "ONE"), ("two", "TWO"), ("four", "FOUR")
+        assert agents(bench) == [(old, new) for old, new in words if new in said]
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert editor.text("a.txt") == TEXT
+
+    play(tmp_path, habits, script, after=after)

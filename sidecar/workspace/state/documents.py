@@ -7,6 +7,7 @@ then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -102,6 +103,8 @@ class Tracked:
 
     was_edited: Callable[[Tracked, bool], None] | None = None
     """Called for every edit, with whether the document was clean before it."""
+    lands_closed: Callable[[Text, Text], AbstractContextManager[None]] | None = None
+    """Around the landing of an edit that was on its way when the document was closed; called with the texts before and after the edit."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
     """The ledger's current hunks."""
     hunks_then: HunksThen = field(default_factory=HunksThen)
@@ -242,7 +245,9 @@ class Tracked:
                 case Ours(before, changes, after):
                     self.hunks_then.forget()
                     if landing is not None:
-                        landing(before, changes, after)
+                        closed = self.lands_closed if self.closed else None
+                        with nullcontext() if closed is None else closed(before, after):
+                            landing(before, changes, after)
                 case Others(edit, was, now, is_users):
                     if not self.closed:
                         self.others_edit(

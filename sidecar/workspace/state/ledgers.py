@@ -60,6 +60,17 @@ class Reviewed:
         self.ledger.goes_to(hunks)
         self.text = text
 
+    @contextmanager
+    def lands(self, closed: Text, before: Text, after: Text) -> Generator[None]:
+        """Around an edit of ours that was on its way when the document was closed with the text `closed`. If more is known of the file since,
+        that stays so, and the edit is remembered, because editors may bring the text back."""
+        text, hunks = self.text, self.ledger.hunks
+        self.seen(before)
+        yield
+        self.text = after
+        if text is not closed:
+            self.thrown_away(text, hunks)
+
     def seen(self, text: Text, *, is_known: bool = False) -> None:
         """The text of a document that is not open is now `text`. `is_known`: it is certain, not a guess, that no agent's change led to it."""
         if not self.live:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 from sidecar.config import Settings
 from sidecar.core.any_text import AnyText
@@ -226,15 +227,24 @@ class State:
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
             # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
-            reviewed.closed(tracked.settled_text())
+            closed = tracked.settled_text()
+            reviewed.closed(closed)
+            tracked.lands_closed = partial(self._lands, reviewed, closed)
             file = None if tracked.history.is_told else tracked.hunks_then.file
-            if file is not None and tracked.flight is None and not tracked.is_clean():
+            if file is not None and not tracked.is_clean():
                 reviewed.thrown_away(file.text, file.hunks)
                 self.ledgers.moved(reviewed)
         if is_untitled(uri):
             if tracked is not None:
                 self.saved_as.ends(uri, tracked.settled_text())
             self._thrown_away(uri)
+
+    def _lands(
+        self, reviewed: Reviewed, closed: Text, before: Text, after: Text
+    ) -> AbstractContextManager[None]:
+        """As `Reviewed.lands`, unless the document is open again or its review was forgotten."""
+        is_its = self.ledgers.get(reviewed.uri) is reviewed and not reviewed.live
+        return reviewed.lands(closed, before, after) if is_its else nullcontext()
 
     def is_reviewed(self, tracked: Tracked) -> bool:
         """Whether nothing is under review in a document that was just closed. If the editor had taken something from the disk that nobody has looked
