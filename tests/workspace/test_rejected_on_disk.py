@@ -77,6 +77,31 @@ def test_what_the_user_brought_back_by_an_undo_stays(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, case)
 
 
+@pytest.mark.parametrize("waits", [0.0, 5.0], ids=["at once", ""])
+def test_what_the_user_brought_back_and_saved_is_not_rejected_any_more(tmp_path: Path, waits: float) -> None:
+    """Even if they then delete it and close the document without a save (hands, Neovim 0.11, seed 3001801)."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await begun(bench, editor)
+        first, _ = bench.workspace.review.changes(ALL)
+        await bench.workspace.review.reject(only(first))
+        editor.undoes("a.txt")
+        await told()
+        editor.saves("a.txt")
+        await asyncio.sleep(waits)
+        editor.replaces("a.txt", "TWO", "two")
+        editor.closes("a.txt")
+        await told()
+        assert (tmp_path / "a.txt").read_text() == "mine " + AGENTS
+        if not waits:
+            editor.opens("a.txt")
+            await told()
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+
+    play(tmp_path, VSCODE, case)
+
+
 def test_what_was_put_back_by_hand_and_saved_since_stays(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
 

@@ -318,6 +318,7 @@ class Tracked:
             self.on_disk(text, stat)
             self.hunks_then.forget()
         self.edited, self.user_dirty = self.history.is_on_disk(number, by_editor=by_editor)
+        self.is_clean()  # it may have that text again
         self.hunks_then.found(self.saved)
 
     def not_saved(self, text: Text) -> None:
