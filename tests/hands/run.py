@@ -166,9 +166,10 @@ class _Run:
         return step if verb == "sleep" else {**step, verb: str(self.path(step[verb]))}
 
     def outside(self, step: Step) -> None:
-        """A program of nobody's changes the disk: one line more, or the text of the beginning."""
+        """A program of nobody's changes the disk: one line more, or the text of the beginning. A file that an editor has emptied to save it is left
+        alone: what it would write over nobody could have seen."""
         was = self.disk(step.name)
-        if was is None:
+        if not was:
             return
         now = self.plan.files[step.name] if step.kind == "checkout" else f"{step.text} MADE\n{was}"
         self.path(step.name).write_text(now, newline="")
