@@ -25,7 +25,7 @@ from sidecar.core.retold import retold
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import FolderSyncs, Stat
-from sidecar.disk.states import less_gone, text_of
+from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal.entry import Recorded, author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
@@ -63,7 +63,8 @@ class FileChange:
 
     @property
     def leaves_nothing(self) -> bool:
-        return self.after is None or not (self.after.data or self.after.is_link)
+        """Since this change there is no text. (An empty file that was moved, or has another mode, had none before.)"""
+        return self.after is None or (self.kind in ("created", "changed") and not self.after.data)
 
     @property
     def begins_with_text(self) -> bool:
@@ -73,6 +74,11 @@ class FileChange:
     def is_made_empty(self) -> bool:
         """The file was created empty. What it contains by now is hunks."""
         return self.kind == "created" and self.leaves_nothing
+
+    @property
+    def makes_text(self) -> bool:
+        """Since this change there is a text, if only an empty one. What it says by now is hunks."""
+        return self.kind in ("created", "changed", "link") and self.new_text is not None
 
     @property
     def old_text(self) -> str | None:
@@ -139,11 +145,6 @@ class FileReviews:
     def is_now(self, path: str, state: FileState | None) -> None:
         self._now[path] = state
 
-    def says_mode(self, path: str, mode: int) -> bool:
-        """Whether this mode was found there before."""
-        state = self._now.get(path)
-        return state is not None and state.mode == mode
-
     def known(self, path: str) -> FileState | None:
         return self._now.get(path)
 
@@ -154,13 +155,13 @@ class FileReviews:
         `session`: whose turn put the text there. The row of an empty file that another session or turn had made stays.
         """
         for renamed in [c for c in self if c.moved_from == path]:
-            self._drop(renamed)  # there are two files now: a new one, and one that is back
+            self._is_a_copy(renamed)  # there are two files now: a new one, and one that is back
             if renamed.new_text is not None:
                 self._state.back_under(from_path(path), renamed.uri, renamed.new_text)
-            self.enter(renamed.path, None, renamed.after, renamed.author)
             self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
-        self._now.pop(path, None)
-        gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
+        gone = self.last(path)
+        if gone is not None and not (gone.leaves_nothing and gone.begins_with_text):
+            gone = None
         if gone is not None and gone.is_made_empty and session is not None:
             is_its = (gone.author.session, gone.author.turn) == (session.id, session.turn)
             gone = gone if is_its else None
@@ -168,6 +169,9 @@ class FileReviews:
             self._drop(gone)
             if gone.before is not None:
                 self._began_as[path] = gone.before
+        last = self.last(path)
+        if last is None or not last.makes_text:
+            self._now.pop(path, None)
         return gone
 
     def began_as(self, path: str) -> FileState | None:
@@ -176,11 +180,27 @@ class FileReviews:
 
     def holds_bytes(self, path: str) -> bool:
         """Whether something that was not text was removed from there."""
-        return any(c.path == path and c.after is None and not c.begins_with_text for c in self)
+        gone = self.removal(path)
+        if gone is not None:
+            return not gone.begins_with_text
+        return any(c.moved_from == path and c.new_text is None for c in self)
 
     def removal(self, path: str) -> FileChange | None:
         """The row of the file's removal."""
-        return next((c for c in self if c.path == path and c.after is None), None)
+        last = self.last(path)
+        return last if last is not None and last.after is None else None
+
+    def last(self, path: str) -> FileChange | None:
+        """The newest row of the path, on top of which is what somebody does there next."""
+        return next((c for c in reversed(list(self)) if c.path == path), None)
+
+    def _is_a_copy(self, moved: FileChange, after: FileState | None = None) -> FileChange:
+        """There is a file again where this one was moved from: from now on, this one counts as made by who moved it."""
+        copy = replace(moved, after=after or moved.after, moved_from="", removal="")
+        self._changes[moved.id] = copy
+        self._entered.append(copy)
+        self._moved(copy)
+        return copy
 
     def was_removed(self, path: str) -> bool:
         """Whether an agent's removal of the file, or its move to another path, is under review."""
@@ -190,11 +210,9 @@ class FileReviews:
     def is_back(self, path: str, now: FileState) -> bool:
         """Whether the file is again as it was when an agent removed or moved it, and that is under review. Nothing is
         left of that change then, whoever brought the file back."""
-        return any(
-            (c.path == path and c.after is None and c.before == now)
-            or (c.moved_from == path and c.after == now)
-            for c in self
-        )
+        gone = self.removal(path)
+        is_removed = gone is not None and gone.before == now
+        return is_removed or any(c.moved_from == path and c.after == now for c in self)
 
     def turns_over(self) -> None:
         self._now.clear()
@@ -275,9 +293,7 @@ class FileReviews:
                 continue
             is_back = there == now or (not while_acting and await self._is_changed_since(change, there, now))
             if is_back and self._changes.get(change.id) is change:
-                copy = self._changes[change.id] = replace(change, after=now, moved_from="", removal="")
-                self._moved(copy)
-                await self._store(copy)
+                await self._store(self._is_a_copy(change, now))
                 if there == now and stat is not None:  # nobody's change
                     self._now[change.moved_from] = there
                     await self.was_brought_back(change.moved_from, there, stat)
@@ -303,7 +319,7 @@ class FileReviews:
                 continue
             if self._is_acting():
                 return
-            if not _shows(now, change) and not (change.is_made_empty and self._is_filled(change.path, now)):
+            if not _shows(now, change) and not _shows(self._without_hunks(change, now), change):
                 self._drop(change)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
@@ -315,18 +331,20 @@ class FileReviews:
     def _is_acting(self) -> bool:
         return any(session.running for session in self._state.sessions)
 
-    def _is_filled(self, path: str, now: FileState | Refusal | None) -> bool:
-        """Whether everything in the file, which is `now`, is under review and has a known author."""
-        reviewed = self._state.ledgers.get(from_path(path))
+    def _without_hunks(
+        self, change: FileChange, now: FileState | Refusal | None
+    ) -> FileState | Refusal | None:
+        """The file, which is `now`, without the later changes of its text that are under review and have a known author."""
+        reviewed = self._state.ledgers.get(change.uri)
         text = text_of(now) if isinstance(now, FileState) else None
-        if reviewed is None or text is None:
-            return False
+        if not change.makes_text or not isinstance(now, FileState) or reviewed is None or text is None:
+            return now
         tracked = self._state.documents.get(reviewed.uri)
         if reviewed.live and tracked is not None:
-            return not reviewed.ledger.base_of_known(str(tracked.settled_text()))
+            return saying(now, reviewed.ledger.base_of_known(str(tracked.settled_text())), change.path)
         ledger = reviewed.ledger.copy()
         ledger.user_led(reviewed.text, Text.of(text))
-        return not ledger.base_of_known(text)
+        return saying(now, ledger.base_of_known(text), change.path)
 
     async def _less_undone(self) -> None:
         undone = await self._journal.undone([change.author.write for change in self])
@@ -350,6 +368,7 @@ class FileReviews:
         """The row with the states right before and after it is put back, for the journal. A moved file and a file whose
         mode changed keep their current content, and the mode that a later row has set. A file that was created empty,
         and is empty again, may have any mode."""
+        change = self._changes.get(change.id, change)  # `goes_on` may have been called
         if not (change.moved_from or change.kind == "mode" or change.is_made_empty):
             return await self._without_gone(change)
         now = await self.found(change.path)
@@ -372,7 +391,7 @@ class FileReviews:
             why = ""
         else:
             why = await self._put(change.path, change.after, change.before, syncs)
-            if why and change.is_made_empty:
+            if why and change.makes_text:
                 reviewed = self._state.ledgers.get(change.uri)
                 if reviewed is not None and reviewed.ledger.hunks:
                     why = "later work has put text into it; reject that first"
@@ -384,7 +403,18 @@ class FileReviews:
 
     async def rejected(self, change: FileChange) -> None:
         """The change was put back, and that outlasts a crash."""
+        if change.moved_from:
+            await self._take_along(change)
         await self._drop_beneath(self._changes.get(change.id, change))
+
+    async def _take_along(self, moved: FileChange) -> None:
+        """What was done to a file since it was moved goes back with it."""
+        for above in [c for c in self if c.path == moved.path and c.id > moved.id and not c.moved_from]:
+            self._drop(above)
+            there = self._changes[above.id] = replace(above, path=moved.moved_from)
+            self._entered.append(there)
+            self._moved(there)
+            await self._store(there)
 
     async def _without_gone(self, change: FileChange) -> FileChange:
         """The row without what was taken back in the file while it was gone: that must not come back with the file."""
@@ -554,6 +584,8 @@ def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
         return isinstance(now, FileState)
     if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
         return not now.is_link and now.mode == change.after.mode
+    if change.is_made_empty and isinstance(now, FileState):  # it may have any mode
+        return not (now.data or now.is_link)
     return now == change.after
 
 

@@ -276,6 +276,7 @@ class Unopened:
             None if after is None else normal(after),
             at,
             start,
+            was_removed=self._files.was_removed(path),
         )
         self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
         self._files.is_now(path, state)

@@ -5,6 +5,7 @@ created or removed or are not text. Each is journalled and put under review as a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
@@ -60,10 +61,9 @@ class WholeFiles:
             return
         left.append(row)
         was = was or self._files.began_as(path)
-        if was is not None and row.mode is not None and was.mode != row.mode:
-            now = FileState(was.data, row.mode)
-            if not self._files.says_mode(path, row.mode):
-                await self._enter_row(row, was, now)
+        there = self._files.known(path) or was
+        if there is not None and not there.is_link and row.mode is not None and there.mode != row.mode:
+            await self._enter_row(row, was, replace(there, mode=row.mode))
 
     async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
@@ -124,9 +124,9 @@ class WholeFiles:
 
     def forget(self, path: str) -> None:
         """Whoever made the file has removed it again."""
-        for row in self._files:
-            if row.path == path and row.kind == "created":
-                self._files.keep(row)
+        row = self._files.last(path)
+        if row is not None and row.kind == "created":
+            self._files.keep(row)
         self._forget_review(from_path(path), None)
 
     def _forget_review(self, uri: DocumentUri, last: FileState | None) -> None:

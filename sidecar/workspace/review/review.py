@@ -276,9 +276,9 @@ class Review:
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
         """Reject changes of whole files. No row may block another. The hunks of a moved file are rejected at its present path. The hunks of a
-        file made in its place go first, as do those in a file that was created empty."""
+        file made in its place go first, as do those in a text that a row made."""
         texts = [from_path(path) for row in rows if row.moved_from for path in (row.path, row.moved_from)]
-        texts += [row.uri for row in rows if row.is_made_empty]
+        texts += [row.uri for row in rows if row.makes_text]
         await self._reject_hunks(selector, texts, result)
         for change, why in zip(rows, await self._rejecter.reject_files(self.files, rows), strict=True):
             if why:

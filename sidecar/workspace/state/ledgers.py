@@ -33,6 +33,8 @@ class Reviewed:
         """The document is open: the mirror is its text, and `user_edit` gets every change."""
         self.is_gone = False
         """The file does not exist now; its review stays in the journal."""
+        self._were: tuple[Hunk, ...] = ()
+        """What was under review in an empty file that is gone."""
         self.guessed: Text | None = None
         """A text that the ledger had not seen before, when it is not known what led to it. The change to it counts as the user's work, but the
         journal may know better."""
@@ -95,7 +97,7 @@ class Reviewed:
     def gone(self) -> None:
         """The file, which is not open, is gone, with everything that is under review in it."""
         if not self.live and self.ledger.hunks:
-            nothing = Text.of("")
+            nothing, self._were = Text.of(""), () if self.text else self.ledger.hunks
             self.ledger.rejected(
                 self.text,
                 Rejection(ChangeSet.of(len(self.text), (Edit(0, len(self.text), ""),)), (), ()),
@@ -191,6 +193,8 @@ class Reviewed:
             self.ledger.becomes(together)
 
     def _catch_up(self, text: Text) -> None:
+        if self.is_gone and text == self.text:  # it is back, and as empty as it was
+            self.ledger.goes_to(self._were)
         self.is_gone = False
         if text != self.text:  # editors unify line ends when they open a file
             self.text = self.ledger.takes_line_ends(self.text, text)
