@@ -86,3 +86,18 @@ def test_what_was_done_to_a_file_since_it_was_moved_goes_back_with_it(tmp_path: 
 
     plays(tmp_path, [acts(moves)], [acts(then)], after=after)
     assert entries(tmp_path) == before
+
+
+def test_a_removed_file_that_is_back_is_not_what_the_agent_had_put_there_since_although_it_says_the_same(
+    tmp_path: Path,
+) -> None:
+    puts(TEXT)(tmp_path)
+    before = entries(tmp_path)
+
+    async def after(bench: Bench) -> None:
+        while rows := await bench.workspace.review.listed(Selector()):  # one by one, the newest first
+            newest = max(rows, key=lambda row: ("file" not in row, str(row["changeId"])))
+            await bench.workspace.review.reject(Selector(change_ids=frozenset([str(newest["changeId"])])))
+        assert entries(tmp_path) == before
+
+    plays(tmp_path, [acts(removes)], [acts(EMPTY)], [acts(puts(TEXT))], after=after)
