@@ -30,6 +30,7 @@ from sidecar.workspace.behind.from_disk import MAX_REFUSALS
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.background import Background, side_by_side
+from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
@@ -47,8 +48,6 @@ LISTEN_SECONDS = 0.05
 at most two notes older than the receipt of the call. On a busy machine the notes come later, and earlier changes count, too."""
 SEEN_SECONDS = 5.0
 """Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
-MAX_DOCUMENTS = 1000
-"""How many open documents are checked."""
 MAX_TRIES = MAX_REFUSALS
 """How often the editor is asked to take over the same state of a file into the same text. After that, the user is told, and decides."""
 FIRST_LOOK_SECONDS = 5.0
@@ -118,7 +117,7 @@ class DiskWatch:
         such as a checkout, are not the agent's."""
         with anyio.move_on_after(FIRST_LOOK_SECONDS):
             async with anyio.create_task_group() as looks:
-                for tracked in self._changed():
+                for tracked in await self._changed():
                     looks.start_soon(self._look, tracked)
         for other in self._evidence.active():
             if other is session:
@@ -148,12 +147,10 @@ class DiskWatch:
         with anyio.move_on_after(LAST_LOOK_SECONDS) as limit:
             await self._look_at_named()
             await self._found.look(session)
+            changed = await self._changed()
             under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
             async with anyio.create_task_group() as looks:
-                for tracked in [
-                    *self._changed(),
-                    *under_way,
-                ]:  # changes found by the last check belong to the turn, too
+                for tracked in [*changed, *under_way]:  # changes found by the last check belong to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
         if limit.cancelled_caught:
@@ -229,7 +226,7 @@ class DiskWatch:
 
     def _paths(self) -> list[str]:
         """The relevant files: those of open documents, and those that tool calls named."""
-        documents = [to_path(tracked.document.uri) for tracked in list(self._state.documents)[:MAX_DOCUMENTS]]
+        documents = [to_path(tracked.document.uri) for tracked in self._state.documents]
         named = [n.path for session in self._evidence.active() for _, n in self._evidence.named(session)]
         return [*(path for path in documents if path is not None), *named]
 
@@ -265,14 +262,14 @@ class DiskWatch:
             if self._told.is_set() or now - looked >= WATCHED_SECONDS or not self._is_watched():
                 self._told = anyio.Event()
                 looked = now
-                self._start(self._changed())
+                self._start(await self._changed())
                 await self._look_at_named()
 
-    def _changed(self) -> list[Tracked]:
+    async def _changed(self) -> list[Tracked]:
         """Open documents whose files changed since the last check. `_look` waits for edits that are on their way to them."""
         found: list[Tracked] = []
-        for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
-            is_known = tracked.observed.is_set() and not tracked.saving
+        async for tracked in in_steps(list(self._state.documents)):
+            is_known = tracked.observed.is_set() and not tracked.saving and not tracked.closed
             if is_known and not self._reconciler.is_current(tracked):
                 found.append(tracked)
         return found
