@@ -249,6 +249,16 @@ class Text:
             end_chunk, end, _ = self._line_start(first + count)
         return self._between(start_chunk, start, end_chunk, end)
 
+    def size_of_lines(self, first: int, count: int) -> int:
+        """How many characters `lines` returns for the same numbers, not negative."""
+        if first > self._terminators:
+            return 0
+        _, start, before = self._line_start(first)
+        if first + count > self._terminators:
+            return self._length - before - start
+        _, end, end_before = self._line_start(first + count)
+        return end_before + end - before - start
+
     def offset_at(self, position: Position, encoding: Encoding) -> int:
         """The offset of a position.
 

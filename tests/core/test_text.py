@@ -127,7 +127,8 @@ def test_lines(text: str, lines: list[str], size: int) -> None:
         assert [real.line(number) for number in range(len(lines))] == lines
         for first in range(len(lines) + 2):
             for count in range(len(lines) + 2):
-                assert real.lines(first, count) == "".join(lines[first : first + count])
+                wanted = "".join(lines[first : first + count])
+                assert (real.lines(first, count), real.size_of_lines(first, count)) == (wanted, len(wanted))
 
 
 def test_what_is_outside_the_text_is_refused() -> None:

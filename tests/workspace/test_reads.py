@@ -75,16 +75,18 @@ async def test_what_has_to_wait_or_ask_is_not_answered_at_once(
         bench.open(".env", "KEY=1\n")
         await bench.read("a.txt")
 
-        def now(name: str) -> object:
+        def now(name: str, line: int | None = None, limit: int | None = None) -> object:
             ticket = bench.workspace.ticket(bench.session, bench.path(name), "read")
             try:
-                return bench.workspace.read_now(ticket, None, None)
+                return bench.workspace.read_now(ticket, line, limit)
             finally:
                 ticket.release()
 
         assert str(now("a.txt")) == "disk\n"
         monkeypatch.setattr(reads, "_AT_ONCE", 4)
         assert now("a.txt") is None, "a large text is made ready by a thread"
+        assert now("a.txt", 1, 1) is None, "so is a long line"
+        assert now("a.txt", 2, 1) == "", "a few short lines of a large text are not"
         monkeypatch.undo()
         assert now(".env") is None, "the user is asked"
         (tmp_path / "a.txt").write_text("changed behind the editor\n")

@@ -150,7 +150,10 @@ class DiskWatch:
             changed = await self._changed()
             under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
             async with anyio.create_task_group() as looks:
-                for tracked in [*changed, *under_way]:  # changes found by the last check belong to the turn, too
+                for tracked in [
+                    *changed,
+                    *under_way,
+                ]:  # changes found by the last check belong to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
         if limit.cancelled_caught:

@@ -22,7 +22,7 @@ from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 _AT_ONCE = 1024 * 1024
-"""Characters. A text up to this size is returned while its request is received; a larger one is prepared in a thread."""
+"""Characters. Up to this size, what is asked for is returned while the request is received; more is prepared in a thread."""
 
 
 class Undecodable(Protocol):
@@ -93,7 +93,7 @@ class Reader:
             ):
                 return None
             text = tracked.document.snapshot()
-            if len(text) > _AT_ONCE:
+            if len(text) > _AT_ONCE and not _asks_for_little(text, line, limit):
                 return None
             if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
                 state.beliefs.served_whole(
@@ -205,6 +205,14 @@ class Reader:
                 asked=received,
                 by_program=by_program,
             )
+
+
+def _asks_for_little(text: Text, line: int | None, limit: int | None) -> bool:
+    """Whether few of the text's lines are asked for, and these are not long."""
+    first = first_line(line, limit)
+    return (
+        limit is not None and not isinstance(first, Refusal) and text.size_of_lines(first, limit) <= _AT_ONCE
+    )
 
 
 def _kept(raw: str, before: Kept | None) -> tuple[Kept, Text]:

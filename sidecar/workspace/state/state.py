@@ -87,7 +87,9 @@ class State:
                 if tracked is not None:
                     tracked.saves += 1
                     tracked.history.told()
-                    tracked.taken_back = tracked.still_taken_back()  # who saves what they brought back wants it
+                    tracked.taken_back = (
+                        tracked.still_taken_back()
+                    )  # who saves what they brought back wants it
                     if tracked.flight is not None:
                         tracked.flight.story.saved(tracked)
                     text = tracked.document.snapshot()
