@@ -12,6 +12,7 @@
     turns.py      the state of files when a running turn began, in case the sidecar dies before the turn ends
     interrupted.py  writes that were never finished, and how they ended
     retention.py  what is deleted, and when
+    too_large.py  the message about a journal larger than its limit
     words.py      sqlite's errors as messages
     journal.py    SqliteJournal: the Store for the event loop, on its own thread
 

@@ -31,6 +31,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
 from sidecar.journal.selecting import Selection, as_blob, as_words
 from sidecar.journal.texts import TextLost, TextStore
+from sidecar.journal.too_large import largest_share, too_large
 from sidecar.journal.turns import CutOff, PreImage, SavedOver, TurnStart
 from sidecar.journal.words import explained, is_damaged, was_moved
 
@@ -42,7 +43,6 @@ _TOLD_CHARACTERS = 64 * 1024 * 1024
 """Characters of their texts together: of a large file, fewer writes. A text that one write left and the next one found counts once."""
 _HELD = 32
 """The number of earlier texts of a file that are compared with its content."""
-MIB = 1024 * 1024
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
 """When this process has added this many bytes to the database, old entries are deleted, as at every start."""
 
@@ -428,7 +428,7 @@ class Store:
             except StopIteration as end:
                 self._tidying = None
                 self._pages_at_tidying = retention.pages(db.connection)
-                self._tell_size(retention.used_bytes(db.connection), (limits or Limits()).bytes)
+                self._tell_size(db, (limits or Limits()).bytes)
                 return end.value
             except BaseException:
                 self._tidying = None  # a generator that failed has ended
@@ -442,14 +442,14 @@ class Store:
                 retention.remove_damaged(self.folder, (limits or Limits()).seconds)
         return tidied
 
-    def _tell_size(self, used: int, limit: int) -> None:
-        """Report a size above the limit although everything deletable is gone: once, and again when it has doubled."""
-        if used > max(limit, 2 * self._told_bytes):
-            self._told_bytes = used
-            self.notices.append(
-                f"The journal of agents' changes takes {used // MIB:,} MB, more than its limit of {limit // MIB:,} MB. "
-                "Changes of open sessions, and changes under review, are not deleted. To make room, keep or reject changes, and close sessions."
-            )
+    def _tell_size(self, db: Opened, limit: int) -> None:
+        """Report a size above the limit although everything deletable is gone, and the session that has the most of it: once, and again when it has
+        doubled."""
+        used = retention.used_bytes(db.connection)
+        if used <= max(limit, 2 * self._told_bytes):
+            return
+        self._told_bytes = used
+        self.notices.append(too_large(used, limit, largest_share(db.connection)))
 
     def purge(self, selection: Selection) -> int:
         """Delete these writes and every text that only they need. Returns the number of writes. Nothing of them stays in the file. An empty selection

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 import zlib
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -321,14 +323,18 @@ async def test_a_write_waits_for_one_slice_at_most(folder: Path, monkeypatch: py
 
 def test_what_is_too_much_and_stays_is_told_once(folder: Path) -> None:
     with Store(folder) as store:
-        store.begin(entry("", noise(1, 300_000), session="open"))
+        store.begin(entry("", noise(3, 30_000), session="small"))
+        store.begin(replace(entry("", noise(1, 3_000_000), session="open"), agent="the large one"))
         limits = Limits(bytes=100_000)
         store.tidy(limits)
         (told,) = store.notices
         assert "more than its limit" in told
+        assert re.search(
+            r"The largest part, \d MB, is from one session of the large one; .* on \d{4}-\d\d-\d\d", told
+        )
         store.tidy(limits)
         assert len(store.notices) == 1
-        store.begin(entry("", noise(2, 900_000), session="open"))
+        store.begin(entry("", noise(2, 9_000_000), session="open"))
         store.tidy(limits)
         assert len(store.notices) == 2
         store.tidy(Limits())
