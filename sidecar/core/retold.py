@@ -16,7 +16,7 @@ from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.lineends import expand
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import without_gone
+from sidecar.core.taken_back import Write, has_change, less, without_gone
 from sidecar.core.text import Text
 
 Fate = Literal["open", "kept", "taken back", "takes back", "perhaps made"]
@@ -110,13 +110,14 @@ def retold(writes: Sequence[Told], text: str) -> list[Hunk] | None:
     writes = list(_known_whether_made(writes[: last + 1], text)) + list(writes[last + 1 :])
     ledger, now = Ledger(), as_there(writes[0].before or "")
     for write in _less_taken_back(writes, last):
+        is_users = write.whole or write.became == "takes back"
         if write.whole and write.before is None and write.after:
             return None  # it was moved here, together with its review
         if write.before is not None:
             now = _users(ledger, now, as_there(write.before))
         if write.after is not None:  # if not, whoever creates the file again continues from its last text
             after = as_there(write.after)
-            now = _users(ledger, now, after) if write.whole else _written(ledger, now, after, write)
+            now = _users(ledger, now, after) if is_users else _written(ledger, now, after, write)
         for picked in write.picked:
             _keep(ledger, now, picked, like.terminator)
     now = _users(ledger, now, Text.of(text))
@@ -168,29 +169,40 @@ def _known_whether_made(writes: Sequence[Told], text: str) -> Iterator[Told]:
 
 def _less_taken_back(writes: Sequence[Told], last: int) -> Iterator[Told]:
     """The writes up to number `last` as they would have been made without those taken back by then. Of these, only what the user kept meanwhile is
-    left."""
-    gone: list[tuple[str | None, str | None]] = []
-    """The writes taken back so far, newest first."""
+    left. Of a write that took others back, what it took of writes that were not taken back as a whole is left."""
+    gone: list[tuple[int, Write]] = []
+    """The writes taken back by then that are in the text now, newest first, each with the number of the write that took it back."""
     for number, write in enumerate(writes[: last + 1]):
         left_out = replace(write, before=None, after=None, whole=False)
-        if write.became == "takes back":
-            gone.clear()
+        taker = _taker(writes, number) if write.became == "taken back" else None
+        if taker is not None and taker <= last:
+            gone.insert(0, (taker, (write.before, write.after)))
             yield left_out
-        elif write.became == "taken back" and _is_out(writes, number, last):
-            gone.insert(0, (write.before, write.after))
-            yield left_out
+            continue
+        changes = [change for _, change in gone]
+        if write.became == "takes back" and not _has_all(write.before, changes):
+            yield left_out  # nobody knows what its texts would be without them
         else:
-            before, after = without_gone((write.before, write.after), gone)
+            before, after = without_gone((write.before, write.after), changes)
             yield replace(write, before=before, after=after)
+        gone = [(taker, change) for taker, change in gone if taker > number]
 
 
-def _is_out(writes: Sequence[Told], number: int, last: int) -> bool:
-    """Whether this write, which was taken back at some time, was already out by the time of write `last`. If other writes name it as taken back,
-    only these count: an editor may have kept a text unsaved in which only others' work was taken back."""
-    takers = [n for n, one in enumerate(writes) if writes[number].author.write in one.took_back]
-    if takers:
-        return min(takers) <= last
-    return any(one.became == "takes back" for one in writes[number : last + 1])
+def _has_all(text: str | None, changes: Sequence[Write]) -> bool:
+    """Whether the text contains all of these changes (newest first)."""
+    for before, after in changes:
+        if text is None or before is None or after is None or not has_change(text, (before, after)):
+            return False
+        text = less(text, after, before)
+    return text is not None
+
+
+def _taker(writes: Sequence[Told], number: int) -> int | None:
+    """The number of the write that took this one back. If other writes name it as taken back, only these count: an editor may have kept a text unsaved
+    in which only others' work was taken back."""
+    named = (n for n, one in enumerate(writes) if writes[number].author.write in one.took_back)
+    later = (n for n, one in enumerate(writes[number:], number) if one.became == "takes back")
+    return next(named, next(later, None))
 
 
 def _written(ledger: Ledger, before: Text, after: Text, write: Told) -> Text:

@@ -24,6 +24,14 @@ def told(*steps: tuple[str | None, str | None, str], turns: bool = True) -> list
     ]
 
 
+LESS = ONE.replace("3\n", "")
+
+
+def mine(text: str) -> str:
+    """With a line of the user's."""
+    return text.replace("3", "mine")
+
+
 FIRST, SECOND = (BASE, ONE, "open"), (ONE, TWO, "open")
 CASES = [
     # name, the writes, the text, what it says without all that is under review in it
@@ -43,6 +51,8 @@ CASES = [
     ("taken back, and with it what it had put right", [FIRST, (ONE, BASE.replace("4", "four"), "taken back"), ("0\n" + BASE.replace("4", "four"), "0\n" + ONE, "takes back")], "0\n" + ONE, "0\n" + BASE),
     ("on top of what is taken back", [FIRST, (ONE, ONE.replace("2", "zwei"), "taken back"), (ONE.replace("2", "zwei"), TWO.replace("2", "zwei"), "open"), (TWO.replace("2", "zwei"), TWO, "takes back")], TWO, BASE),
     ("the user worked in it, and then it was removed, which is taken back", [FIRST, SECOND, ("0\n" + TWO, None, "taken back"), (None, None, "takes back")], "0\n" + TWO, "0\n" + BASE),
+    ("a part is put back, and the user works there", [(BASE, LESS, "open"), (LESS, ONE, "takes back"), (mine(ONE), BASE, "taken back"), (BASE, mine(ONE), "takes back")], mine(ONE), mine(BASE)),
+    ("also beside what is taken back later", [(BASE, LESS, "open"), (LESS, "0\n" + LESS, "taken back"), ("0\n" + LESS, "0\n" + ONE, "takes back"), (mine("0\n" + ONE), "", "taken back"), ("", mine(ONE), "takes back")], mine(ONE), mine(BASE)),
     ("put right by another", [FIRST, (ONE, BASE, "open")], BASE, BASE),
     ("other line ends", [FIRST, SECOND], ONE.replace("\n", "\r\n"), BASE.replace("\n", "\r\n")),
 ]  # fmt: skip
@@ -89,11 +99,6 @@ def test_what_is_not_there_any_more_was_not_kept_there() -> None:
     hunks = retold([replace(write, picked=picked)], ONE)
     assert hunks is not None
     assert Ledger(hunks).base(ONE) == BASE
-
-
-def mine(text: str) -> str:
-    """With a line of the user's."""
-    return text.replace("3", "mine")
 
 
 UNSAVED, ON_DISK, BOTH = (
