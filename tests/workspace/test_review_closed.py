@@ -62,6 +62,41 @@ def test_a_file_of_an_agents_that_somebody_removed_is_not_made_again(
     play(tmp_path, VSCODE, case, custom=custom)
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_file_that_comes_back_with_what_the_user_changed_in_it_before_it_went(
+    tmp_path: Path, restarted: bool
+) -> None:
+    """As if it had never been away. (keeper seed 137)"""
+    path, journal = tmp_path / "a.txt", MemoryJournal()
+    path.write_text(BASE)
+
+    async def back(bench: Bench) -> None:
+        await bench.workspace.restore_reviews()
+        assert not await bench.workspace.review.listed(ALL)
+        path.write_text("mine\n" + WANTED)
+        await bench.workspace.review.listed(ALL)
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+        await bench.workspace.review.reject(ALL)
+        assert path.read_text() == "mine\n" + BASE
+
+    async def first() -> None:
+        async with a_workspace(tmp_path, QuietEditor(), journal=journal) as bench:
+            await bench.read("a.txt")
+            done(await bench.write("a.txt", WANTED))
+            await asyncio.sleep(1)
+            path.unlink()
+            if not restarted:
+                await back(bench)
+
+    async def second() -> None:
+        async with a_workspace(tmp_path, QuietEditor(), journal=journal) as bench:
+            await back(bench)
+
+    run(first())
+    if restarted:
+        run(second())
+
+
 def test_files_that_are_not_open_come_back_under_review_with_the_sidecar(tmp_path: Path) -> None:
     """Each brought up to the disk's text; what is gone, elsewhere or open is left alone."""
     inside = tmp_path / "inside"

@@ -31,13 +31,16 @@ class Reviewed:
         self.ledger = ledger or Ledger()
         self.live = False
         """The document is open: the mirror is its text, and `user_edit` gets every change."""
-        self.is_gone = False
-        """The file does not exist now; its review stays in the journal."""
-        self._were: tuple[Hunk, ...] = ()
-        """What was under review in an empty file that is gone."""
+        self._last: tuple[Text, Sequence[Hunk]] | None = None
+        """If the file does not exist now: its last text, with what was under review in it. That stays in the journal."""
         self.guessed: Text | None = None
         """A text that the ledger had not seen before, when it is not known what led to it. The change to it counts as the user's work, but the
         journal may know better."""
+
+    @property
+    def is_gone(self) -> bool:
+        """The file does not exist now."""
+        return self._last is not None
 
     def change_id(self, hunk: int) -> str:
         """The id of the hunk with this number. It is stable while the hunk exists, also over a restart."""
@@ -97,14 +100,14 @@ class Reviewed:
     def gone(self) -> None:
         """The file, which is not open, is gone, with everything that is under review in it."""
         if not self.live and self.ledger.hunks:
-            nothing, self._were = Text.of(""), () if self.text else self.ledger.hunks
+            nothing = Text.of("")
+            self._last = self.text, self.ledger.hunks
             self.ledger.rejected(
                 self.text,
                 Rejection(ChangeSet.of(len(self.text), (Edit(0, len(self.text), ""),)), (), ()),
                 nothing,
             )
             self.text = nothing
-            self.is_gone = True
 
     def user_edit(
         self,
@@ -193,9 +196,10 @@ class Reviewed:
             self.ledger.becomes(together)
 
     def _catch_up(self, text: Text) -> None:
-        if self.is_gone and text == self.text:  # it is back, and as empty as it was
-            self.ledger.goes_to(self._were)
-        self.is_gone = False
+        last, self._last = self._last, None
+        if last is not None and (text != self.text or text == last[0]):
+            self.text = last[0]
+            self.ledger.goes_to(last[1])
         if text != self.text:  # editors unify line ends when they open a file
             self.text = self.ledger.takes_line_ends(self.text, text)
         if text == self.text or self._is_before_the_newest_write(text):
