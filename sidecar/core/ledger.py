@@ -448,7 +448,11 @@ class Ledger:
 
     def goes_to(self, hunks: Iterable[Hunk]) -> None:
         """Set the hunks of the text that the document has now. Hunks that the user kept meanwhile stay kept."""
-        self.hunks = tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
+        self.hunks = self.unkept(hunks)
+
+    def unkept(self, hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
+        """These hunks without what the user kept meanwhile."""
+        return tuple(rest for hunk in hunks if (rest := self._unkept(hunk)) is not None)
 
     def takes_line_ends(self, text: Text, like: Text) -> Text:
         """The current text with the line ends of `like`, a text that it is about to become. Also adapts the hunks."""

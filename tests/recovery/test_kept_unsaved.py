@@ -231,3 +231,45 @@ async def test_what_an_editor_has_kept_of_a_file_that_is_gone_is_not_saved_with_
         await bench.workspace.review.reject(Selector(everything=True))
         assert editor.text("a.txt") == mine(BASE)
     assert "mine" not in path.read_text()
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_what_an_agent_wrote_in_the_file_of_a_document_in_which_the_user_had_replaced_it(
+    tmp_path: Path, journal: Path, is_kept: bool, seen_first: bool
+) -> None:
+    """Unsaved, when the sidecar ended. It is under review again once that is thrown away; by an editor that has not kept it, or by the user. (keeper seeds
+    186 and 805)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await bench.observed("a.txt")
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        editor.replaces("a.txt", "agent48", "mine")
+        await bench.workspace.reviews_stored()
+        unsaved = editor.text("a.txt")
+        assert path.read_text() == FIRST
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        if is_kept:
+            buffer = editor.opens("a.txt")
+            editor.attach(bench.workspace.apply)
+            buffer.text = unsaved
+            editor.model.opened(buffer)
+            await bench.observed("a.txt")
+            await bench.workspace.restore_reviews()
+            assert not await bench.workspace.review.listed(Selector())
+            editor.closes("a.txt")
+        await bench.workspace.restore_reviews()
+        assert len(await bench.workspace.review.listed(Selector())) == 1
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert path.read_text() == BASE

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import anyio
@@ -31,6 +32,7 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
@@ -58,6 +60,8 @@ class Keeper:
         self._tasks = tasks
         self._moved: dict[DocumentUri, Reviewed] = {}
         self._held: set[DocumentUri] = set()
+        self._of_files: set[DocumentUri] = set()
+        """The documents of which the review of their file is stored (see `_in_file`)."""
         self._storing = False
         self._stored = anyio.Event()
         state.ledgers.on_moved.append(self.moved)
@@ -76,17 +80,21 @@ class Keeper:
         self._held.add(uri)
 
     def let_go(self, uri: DocumentUri) -> None:
-        """End a `hold`: the document's text is now known to be the text that its file should have."""
+        """The document's text is now known to be the text that its file should have. Ends a `hold`."""
         reviewed = self._state.ledgers.get(uri)
-        if uri in self._held and reviewed is not None:
+        if uri in self._held | self._of_files and reviewed is not None:
             self.moved(reviewed)
         self._held.discard(uri)
+        self._of_files.discard(uri)
 
     async def restore(self, tracked: Tracked) -> None:
         """Restore the stored ledger of a document that was opened, if there is one. It is active when this returns."""
         uri = tracked.document.uri
-        known = self._state.ledgers.get(uri)
+        known, then = self._state.ledgers.get(uri), tracked.review_when_opened
         if known is not None:
+            if then is not None:
+                self._note_file(tracked, then.text, then.hunks)
+                self.moved(known)
             await self.as_told(known)
             kept = None
         else:
@@ -105,11 +113,19 @@ class Keeper:
         if not tracked.is_clean():
             # The editor may have kept what the command line took back in the file
             kept = kept._replace(undone=())
+            self._note_file(tracked, kept.text, kept.hunks)
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
             await self.as_told(reviewed)
+
+    def _note_file(self, tracked: Tracked, text: str, hunks: Sequence[Hunk]) -> None:
+        """If `text` (raw), with these hunks, is what the file of a document with unsaved work says, they come back when that is thrown away."""
+        noted = Noted(Text.of(text), tuple(hunks), -1)
+        is_files = tracked.saved is not None and tracked.saved.is_said_by(noted.text)
+        if is_files and noted.fits and tracked.hunks_then.file is None and not tracked.is_clean():
+            tracked.hunks_then.restored(noted)
 
     async def restore_all(self, folders: Sequence[str]) -> list[tuple[str, list[str]]]:
         """Restore the ledgers of files beneath `folders` (absolute paths) that are not open, and note which folders were made for files. The ledgers of
@@ -275,7 +291,7 @@ class Keeper:
                 for reviewed in stored.values():
                     await self._store_one(reviewed)
                 # Last: what moved with a renamed file is in the journal at all times, under one name or both
-                done = [uri for uri, reviewed in stored.items() if _is_done(reviewed)]
+                done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
                 if done:
                     await self._journal.forget_ledger(*done)
         finally:
@@ -287,6 +303,19 @@ class Keeper:
         if hunks:
             text = self.text_of(reviewed)
             await self._journal.save_ledger(reviewed.uri, text, AsJson(hunks))
+        elif file := self._in_file(reviewed):
+            self._of_files.add(reviewed.uri)
+            await self._journal.save_ledger(reviewed.uri, file.text, AsJson(file.hunks))
+
+    def _in_file(self, reviewed: Reviewed) -> Noted | None:
+        """What is under review in the file of a document in which nothing is, because of unsaved work. The next sidecar needs it: the editor may not
+        keep that, or the user may throw it away."""
+        tracked = self._state.documents.get(reviewed.uri)
+        if tracked is None or not reviewed.live or tracked.is_clean() or reviewed.ledger.hunks:
+            return None
+        file = tracked.hunks_then.file
+        hunks = () if file is None else reviewed.ledger.unkept(file.hunks)
+        return replace(file, hunks=hunks) if file is not None and hunks else None
 
     def text_of(self, reviewed: Reviewed) -> Text:
         """The text that contains the hunks now. The ledger learns of changes during an edit of ours only after the edit."""

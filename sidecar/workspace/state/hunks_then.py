@@ -74,6 +74,11 @@ class HunksThen:
         """Note that the disk has this text, and forget all others."""
         self._noted, self._saveable, self.file = [noted], [noted], noted
 
+    def restored(self, noted: Noted) -> None:
+        """The file has this text, as it had before the document was opened."""
+        self._saveable = [noted, *self._saveable[1 - MOST :]]
+        self.file = noted
+
     def found(self, saved: Kept | None) -> None:
         """The disk was read: set `file` to the noted text that equals `saved`, if any."""
         noted = (one for one in reversed(self._saveable) if saved is not None and saved.is_said_by(one.text))
