@@ -97,6 +97,8 @@ class Play:
         self.sessions: list[str] = []
         self.killed_in_a_turn = False
         self.thrown_away: set[str] = set()
+        self.apart: set[str] = set()
+        """The user had changed them in a shell while an editor kept unsaved text: only the review of one of the two is stored."""
         self.end = self.random.choice(["\n", "\n", "\r\n"])
         self.history: dict[str, list[Places]] = {}
         """All that a document said since it was opened."""
@@ -155,7 +157,7 @@ class Play:
         async with SqliteJournal.opened(self.journal) as journal:
             loop = asyncio.get_running_loop()
             assert isinstance(loop, VirtualTimeLoop)
-            loop.threads.append(journal._one)
+            loop.threads.append(journal._one)  # pyright: ignore[reportPrivateUsage]
             await at_start(journal)
             async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
                 self.bench = bench
@@ -193,7 +195,7 @@ class Play:
         for _ in range(self.random.randrange(12)):
             await asyncio.sleep(0)
         self.say(f"killed, done {act.done()}")
-        self.editor._gone = True
+        self.editor.disconnects()
         act.cancel()
         raise Killed
 
@@ -266,6 +268,8 @@ class Play:
         for name in self.there()[-1:]:
             number, word = self.random.choice(self.free(self.disk[name])), self.word("s")
             self.disk[name] = push(self.disk[name], number, "user", word)
+            if name in self.kept_unsaved:
+                self.apart.add(name)
             self.say(f"user edits {name} in a shell: {word} for {self.disk[name][number][-2]}")
             self.puts(name)
 
@@ -510,6 +514,8 @@ class Play:
             for place in self.places(name):
                 who, word = place[-1]
                 if who == "agent" and word and word not in listed:
+                    if name in self.thrown_away & self.apart:
+                        raise Unclear
                     self.problems.append(f"{when}: {name}: {word} is not listed")
                 if who in ("base", "user", "kept") and word in listed:
                     self.problems.append(f"{when}: {name}: {word} is listed")
