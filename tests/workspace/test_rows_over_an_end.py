@@ -43,16 +43,16 @@ async def until(happened: Callable[[], bool]) -> None:
 
 
 async def test_a_moved_file_that_comes_back_is_a_copy_at_once(tmp_path: Path) -> None:
-    """Its row becomes another one."""
+    """Its row says so in the journal, too."""
     folder, journal = tmp_path.resolve(), Watched()
     (folder / "new.txt").write_bytes(BEFORE.data)
     async with a_workspace(folder, QuietEditor(), journal=journal) as bench:
         files, author = bench.workspace.review.files, Author(bench.session, 1, "w2", agent="agent")
         files.enter(str(folder / "new.txt"), BEFORE, BEFORE, author, str(folder / "old.txt"), "w1")
         await until(lambda: journal.names() == {"new.txt"})
-        first = set(journal.ledgers)
+        moved = dict(journal.ledgers)
         files.came(str(folder / "old.txt"))
-        await until(lambda: bool(journal.ledgers) and first.isdisjoint(journal.ledgers))
+        await until(lambda: any(journal.ledgers.get(name) != row for name, row in moved.items()))
     assert journal.had
     assert all("new.txt" in had for had in journal.had), journal.had
 

@@ -240,6 +240,7 @@ class FileReviews:
                     (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
                 )
                 self._drop(known)
+        before = _less_text(before, after)
         if before == after and not moved_from:
             return
         change = FileChange(self._next_id, path, before, after, author, moved_from, removal)
@@ -587,6 +588,13 @@ def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
     if change.is_made_empty and isinstance(now, FileState):  # it may have any mode
         return not (now.data or now.is_link)
     return now == change.after
+
+
+def _less_text(before: FileState | None, after: FileState | None) -> FileState | None:
+    """What a change to `after` begins with, less what is under review as hunks: where there is a text before and after it, only its mode."""
+    if before is None or after is None or text_of(before) is None or not text_of(after):
+        return before
+    return replace(after, mode=before.mode)
 
 
 def _without(change: FileChange, state: FileState | None) -> FileState | None:
