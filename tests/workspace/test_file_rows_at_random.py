@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -101,7 +101,7 @@ class Play:
                 await asyncio.sleep(5)
 
     @asynccontextmanager
-    async def _sidecar(self) -> Any:
+    async def _sidecar(self) -> AsyncGenerator[None]:
         journal = SlowJournal(self.journal, 0)
         await at_start(journal)
         editor = FakeEditor(VSCODE, self.folder, custom=self.random().random() < 0.5)
