@@ -26,6 +26,7 @@ Changes, and merging:
     change.py         Edit, ChangeSet
     align.py          the equal runs of two sequences
     diff.py           the edits between two texts
+    half.py           whether a text is another one that was changed since, and not a new one
     hunks.py          the changed lines between two texts
     lines_changed.py  how many lines a change adds and removes
     merge.py          merge: three-way, by lines

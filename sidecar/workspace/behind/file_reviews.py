@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
-from sidecar.core.hunks import line_hunks
+from sidecar.core.half import has_half_of
 from sidecar.core.json_types import Json
 from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
@@ -196,11 +196,20 @@ class FileReviews:
 
     def _is_a_copy(self, moved: FileChange, after: FileState | None = None) -> FileChange:
         """There is a file again where this one was moved from: from now on, this one counts as made by who moved it."""
-        copy = replace(moved, after=after or moved.after, moved_from="", removal="")
+        copy = replace(moved, after=self._less_hunks(moved, after or moved.after), moved_from="", removal="")
         self._changes[moved.id] = copy
         self._entered.append(copy)
         self._moved(copy)
         return copy
+
+    def _less_hunks(self, change: FileChange, after: FileState | None) -> FileState | None:
+        """The file without what is under review in its text, if it says `after`."""
+        reviewed, text = self._state.ledgers.get(change.uri), text_of(after)
+        if after is None or reviewed is None or text is None:
+            return after
+        tracked = self._state.documents.get(reviewed.uri)
+        now = tracked.settled_text() if reviewed.live and tracked is not None else reviewed.text
+        return saying(after, reviewed.ledger.base_of_known(text), change.path) if str(now) == text else after
 
     def was_removed(self, path: str) -> bool:
         """Whether an agent's removal of the file, or its move to another path, is under review."""
@@ -226,9 +235,13 @@ class FileReviews:
         author: Author,
         moved_from: str = "",
         removal: str = "",
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Puts a change under review. It is combined with an earlier change of the same path in the same turn."""
+        """Puts a change under review. It is combined with an earlier change of the same path in the same turn. `is_whole`: where it led from one text
+        to another, that is this row; otherwise it is hunks."""
         self._now[path] = after
+        is_whole |= before is not None and text_of(before) is None
         for known in self:
             if (
                 known.path == path
@@ -236,11 +249,13 @@ class FileReviews:
                 and known.author.unknown == author.unknown
             ):
                 before = known.before
+                is_whole |= _is_between_texts(known.before, known.after)
                 moved_from, removal = (
                     (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
                 )
                 self._drop(known)
-        before = _less_text(before, after)
+        if _is_between_texts(before, after) and not is_whole and before is not None and after is not None:
+            before = replace(after, mode=before.mode)
         if before == after and not moved_from:
             return
         change = FileChange(self._next_id, path, before, after, author, moved_from, removal)
@@ -335,16 +350,22 @@ class FileReviews:
     def _without_hunks(
         self, change: FileChange, now: FileState | Refusal | None
     ) -> FileState | Refusal | None:
-        """The file, which is `now`, without the later changes of its text that are under review and have a known author."""
+        """The file, which is `now`, without the changes of its text that are under review and have a known author; `change.after` if nobody knows which
+        these are in the file, because its document has unsaved work."""
         reviewed = self._state.ledgers.get(change.uri)
         text = text_of(now) if isinstance(now, FileState) else None
         if not change.makes_text or not isinstance(now, FileState) or reviewed is None or text is None:
             return now
         tracked = self._state.documents.get(reviewed.uri)
+        ledger, was = reviewed.ledger.copy(), reviewed.text
         if reviewed.live and tracked is not None:
-            return saying(now, reviewed.ledger.base_of_known(str(tracked.settled_text())), change.path)
-        ledger = reviewed.ledger.copy()
-        ledger.user_led(reviewed.text, Text.of(text))
+            was = tracked.settled_text()
+            if not tracked.is_clean():
+                file = tracked.hunks_then.file
+                if file is None:
+                    return change.after
+                ledger, was = ledger.elsewhere(file.hunks), file.text
+        ledger.user_led(was, Text.of(text))
         return saying(now, ledger.base_of_known(text), change.path)
 
     async def _less_undone(self) -> None:
@@ -440,7 +461,7 @@ class FileReviews:
         ours, theirs = text_of(now), text_of(there)
         if now != change.after or ours is None or theirs is None:
             return False
-        if await aside(len(ours) + len(theirs), lambda: _has_half_of(theirs, ours)):
+        if await aside(len(ours) + len(theirs), lambda: has_half_of(theirs, ours)):
             return True
         return await self._journal.held(change.moved_from, normal(theirs))
 
@@ -556,7 +577,10 @@ class FileReviews:
                 found.append((name, row))
         for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
             self._dropped.append(name)
-            self.enter(row.path, row.before, row.after, row.author, row.moved_from, row.removal)
+            is_whole = _is_between_texts(row.before, row.after)
+            self.enter(
+                row.path, row.before, row.after, row.author, row.moved_from, row.removal, is_whole=is_whole
+            )
         await self._tell()
         self._now.clear()
 
@@ -567,13 +591,6 @@ async def _nobody_asks(path: str, state: FileState, stat: Stat) -> None: ...
 def _name(change: FileChange) -> str:
     """The row's name in the journal."""
     return f"{KEPT}{change.id}:{change.uri}"
-
-
-def _has_half_of(text: str, wanted: str) -> bool:
-    """Whether `text` still has at least half of `wanted`, which is how git recognises renames by default."""
-    old, new = normal(wanted), normal(text)
-    changed = sum(hunk.old_end - hunk.old_start for hunk in line_hunks(old, new))
-    return 2 * (len(old) - changed) >= len(old) > 0
 
 
 def _number(change: FileChange) -> int:
@@ -590,11 +607,11 @@ def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
     return now == change.after
 
 
-def _less_text(before: FileState | None, after: FileState | None) -> FileState | None:
-    """What a change to `after` begins with, less what is under review as hunks: where there is a text before and after it, only its mode."""
-    if before is None or after is None or text_of(before) is None or not text_of(after):
-        return before
-    return replace(after, mode=before.mode)
+def _is_between_texts(before: FileState | None, after: FileState | None) -> bool:
+    """Whether there is a text before the change and another one after it. It was something else in between, or the difference is hunks."""
+    if before is None or after is None or before.data == after.data:
+        return False
+    return text_of(before) is not None and bool(text_of(after))
 
 
 def _without(change: FileChange, state: FileState | None) -> FileState | None:

@@ -176,6 +176,8 @@ class Tracked:
 
     def still_taken_back(self) -> list[TakenBack]:
         """The unsaved rejections except those that the user has undone since."""
+        if not self.taken_back:
+            return []
         said = self.text()
         return [one for one in self.taken_back if one.out_of(said) == said]
 

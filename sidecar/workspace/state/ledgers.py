@@ -12,6 +12,7 @@ from itertools import islice
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.half import has_half_of
 from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Hunk, Ledger, Mark, Rejection
 from sidecar.core.text import Text
@@ -69,12 +70,13 @@ class Reviewed:
     def lands(self, closed: Text, before: Text, after: Text) -> Generator[None]:
         """Around an edit of ours that was on its way when the document was closed with the text `closed`. If more is known of the file since,
         that stays so, and the edit is remembered, because editors may bring the text back."""
-        text, hunks = self.text, self.ledger.hunks
+        text, hunks, last = self.text, self.ledger.hunks, self._last
         self.seen(before)
         yield
         self.text = after
         if text is not closed:
             self.thrown_away(text, hunks)
+            self._last = last
 
     def seen(self, text: Text, *, is_known: bool = False) -> None:
         """The text of a document that is not open is now `text`. `is_known`: it is certain, not a guess, that no agent's change led to it."""
@@ -197,7 +199,7 @@ class Reviewed:
 
     def _catch_up(self, text: Text) -> None:
         last, self._last = self._last, None
-        if last is not None and (text != self.text or text == last[0]):
+        if last is not None and (text == last[0] or has_half_of(str(text), str(last[0]))):  # not a new file
             self.text = last[0]
             self.ledger.goes_to(last[1])
         if text != self.text:  # editors unify line ends when they open a file
