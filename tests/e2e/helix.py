@@ -125,6 +125,13 @@ class Helix:
         self.terminal.wait_for("Send")
         self.terminal.keys("Enter")
 
+    def reject(self) -> None:
+        """All that is under review in the file that is shown, from its first line: the last code action but the chat's."""
+        self._normal_mode()
+        self.terminal.keys("g", "g", "Space", "a")
+        self.terminal.wait_for("Reject ")
+        self.terminal.keys("Up", "Up", "Enter")
+
     def _normal_mode(self) -> None:
         """Escape only out of another mode, where its end can be seen: with another key right behind it, it is Alt and that key. A screen
         that is just being drawn shows no mode at all."""

@@ -109,7 +109,7 @@ def test_emacs(emacs: Emacs, workspace: Path, tmp_path: Path) -> None:
 
 def test_helix(tmp_path: Path, workspace: Path) -> None:
     """One turn writes all of them. Helix' buffers are looked at by saving them as they are: by default it would end the last line, that of
-    an empty text too. It has no command to reject with."""
+    an empty text too."""
     tool, tmux = tools.require("hx"), tools.require("tmux")
     files, trace = files_of(workspace), tmp_path / "trace"
     everything = [
@@ -119,6 +119,12 @@ def test_helix(tmp_path: Path, workspace: Path) -> None:
     ]
     settings = scripted.settings(trace=trace)
     with Helix(tool, tmux, tmp_path / "hx", workspace, sidecar.COMMAND[:-1], files["all"], settings) as helix:
+
+        def differing(which: int) -> dict[str, str | None]:
+            helix.command("write-all")
+            saved = {name: on_disk(path) for name, path in files.items()}
+            return {name: text for name, text in saved.items() if text != FILE_ENDS[name][which]}
+
         helix.command("set insert-final-newline false")
         for path in files.values():
             helix.command(f"open {path.name}")
@@ -130,15 +136,12 @@ def test_helix(tmp_path: Path, workspace: Path) -> None:
             otherwise=helix.log,
         )
         told = scripted.answers(trace)
-        helix.command("write-all")
-        for name, path in files.items():
-            wanted = FILE_ENDS[name][1]
-            eventually(
-                lambda path=path, wanted=wanted: on_disk(path) == wanted,
-                f"{path.name} is {wanted!r}",
-                otherwise=lambda path=path: repr(on_disk(path)),
-            )
+        eventually(lambda: differing(1) == {}, "all is written", otherwise=lambda: str(differing(1)))
         assert set(told) == {"ok"}
+        for path in files.values():
+            helix.command(f"open {path.name}")
+            helix.reject()
+        eventually(lambda: differing(0) == {}, "all is rejected", otherwise=lambda: str(differing(0)))
 
 
 @pytest.mark.parametrize("is_open", [False, True])
