@@ -44,6 +44,13 @@ def chats() -> set[Path]:
     return set(state_folder("chats").glob("*.md"))
 
 
+def on_disk(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:  # Helix moves the old file away before it writes the new one
+        return None
+
+
 class Helix:
     def __init__(
         self,
@@ -93,10 +100,10 @@ class Helix:
         self.terminal.wait_for(f":{line}"[:60])
         self.terminal.keys("Enter")
 
-    def type(self, text: str) -> None:
-        """Text typed in insert mode before the cursor; ends in normal mode."""
+    def type(self, text: str, *begin: str) -> None:
+        """Text typed in insert mode, which these keys begin (before the cursor, without any); ends in normal mode."""
         self._normal_mode()
-        self.terminal.keys("i")
+        self.terminal.keys(*(begin or "i"))
         self.terminal.wait_for("INS")
         self.terminal.type(text)
         self._normal_mode()
@@ -150,14 +157,8 @@ class Helix:
     def write(self, path: Path, text: str) -> None:
         """:write until the file holds the text: how a test reads the buffer."""
 
-        def held() -> str | None:
-            try:
-                return path.read_text()
-            except FileNotFoundError:  # Helix moves the old file away before it writes the new one
-                return None
-
         def same() -> bool:
             self.command("write")
-            return held() == text
+            return on_disk(path) == text
 
-        eventually(same, f"{path.name} is {text!r}", otherwise=lambda: f"{held()!r}\n{self.log()}")
+        eventually(same, f"{path.name} is {text!r}", otherwise=lambda: f"{on_disk(path)!r}\n{self.log()}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sidecar.approvals import Approvals
 from tests.support import agents
+from tests.support.waiting import eventually
 
 NAME = "scripted"
 
@@ -45,3 +47,24 @@ def answers(trace: Path) -> list[str]:
                 "ok" if error is None else str((error.get("data") or {}).get("errorKind", error["message"]))
             )
     return told
+
+
+class Pause:
+    """A place in a turn: the agent waits there (`step`) until the test has done what it does meanwhile (`with pause:`)."""
+
+    def __init__(self, pipe: Path) -> None:
+        os.mkfifo(pipe)
+        self.step = {"file": str(pipe)}
+        self._pipe = pipe
+
+    def __enter__(self) -> None:
+        self._held = eventually(self._opened, "the agent waits")
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def _opened(self) -> BinaryIO | None:
+        try:
+            return os.fdopen(os.open(self._pipe, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError:  # nobody reads it
+            return None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE, WELL_BEHAVED, Habits
+from tests.support.made_again import AGAIN
 from tests.support.steps import check
 
 EVERYWHERE = {
@@ -245,11 +246,6 @@ def test_in_two_editors(tmp_path: Path, habits: Habits, steps: str) -> None:
 
 
 TAKEN_BACK = ("user undoes", "user rejects", "user changes TWO to two")
-AGAIN = {
-    "the same": "one TWO three four five",
-    "and more": "one TWO three four FIVE",
-    "and above": "ONE two three four five",
-}
 
 
 @pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vscode", "neovim"])
