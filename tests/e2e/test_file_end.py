@@ -6,18 +6,16 @@ editor by one process; every row is a file of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e import scripted, sidecar
 from tests.e2e.emacs import Emacs
-from tests.e2e.helix import Helix
+from tests.e2e.helix import Helix, on_disk
 from tests.e2e.nvim import Neovim
 from tests.support import tools
-from tests.support.file_ends import FILE_ENDS
+from tests.support.file_ends import FILE_ENDS, failures, files_of
 from tests.support.waiting import eventually
 
 NEW = "first\nsecond\n"
@@ -31,38 +29,6 @@ def lines(text: str) -> str:
 
 def plain(text: str) -> str:
     return text.replace("\r\n", "\n")
-
-
-def failures(
-    written: Callable[[str], tuple[str, str]],
-    rejected: Callable[[str], str],
-    compared: Callable[[str], str],
-) -> dict[str, Any]:
-    """What went otherwise than it should. `written`: what the agent was told, and the text after; `rejected`: the text once that is taken back."""
-    wrong: dict[str, Any] = {}
-    for name, (before, after) in FILE_ENDS.items():
-        told, now = written(name)
-        if told != "ok" or compared(now) != compared(after):
-            wrong[name] = {"told": told, "text": now, "not": after}
-            continue
-        back = rejected(name)
-        if compared(back) != compared(before):
-            wrong[f"{name}, rejected"] = {"text": back, "not": before}
-    return wrong
-
-
-def files_of(folder: Path) -> dict[str, Path]:
-    files = {name: folder / f"{name}.txt" for name in FILE_ENDS}
-    for name, path in files.items():
-        path.write_bytes(FILE_ENDS[name][0].encode())
-    return files
-
-
-def on_disk(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:  # Helix moves the old file away before it writes the new one
-        return None
 
 
 @pytest.mark.parametrize("fix", ["fixendofline", "nofixendofline"])

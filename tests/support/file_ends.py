@@ -1,4 +1,10 @@
-"""Edits at a file's end, for real and fake editors: name → (the file, the agent's text)."""
+"""Edits at a file's end, for real and fake editors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 FILE_ENDS = {
     "last-line": ("one\ntwo\nthree\n", "one\ntwo\n"),
@@ -22,3 +28,29 @@ FILE_ENDS = {
     "end-taken": ("one\ntwo\n", "one\ntwo"),
     "end-added": ("one\ntwo", "one\ntwo\n"),
 }
+"""name → (the file, the agent's text)"""
+
+
+def failures(
+    written: Callable[[str], tuple[str, str]],
+    rejected: Callable[[str], str],
+    compared: Callable[[str], str],
+) -> dict[str, Any]:
+    """What went otherwise than it should. `written`: what the agent was told, and the text after; `rejected`: the text once that is taken back."""
+    wrong: dict[str, Any] = {}
+    for name, (before, after) in FILE_ENDS.items():
+        told, now = written(name)
+        if told != "ok" or compared(now) != compared(after):
+            wrong[name] = {"told": told, "text": now, "not": after}
+            continue
+        back = rejected(name)
+        if compared(back) != compared(before):
+            wrong[f"{name}, rejected"] = {"text": back, "not": before}
+    return wrong
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    files = {name: folder / f"{name}.txt" for name in FILE_ENDS}
+    for name, path in files.items():
+        path.write_bytes(FILE_ENDS[name][0].encode())
+    return files
