@@ -68,7 +68,13 @@ def test_neovim_shows_the_answer_to_a_prompt(nvim: Neovim, workspace: Path) -> N
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(file), "the keys still go to the file"
 
 
+def asks(file: Path) -> dict[str, str]:
+    """The argument of `sidecar.prompt`: the agent wants to write the file, and the user is asked."""
+    return {"prompt": scripted.steps(scripted.write(file, "ONE\n"))}
+
+
 def test_neovim_status_names_an_open_question(nvim: Neovim, workspace: Path) -> None:
+    """Which ends with its turn."""
     if nvim.version < (0, 10):
         pytest.skip("while it asks, in its command line, this Neovim carries out no command")
     file = workspace / "a.txt"
@@ -76,10 +82,42 @@ def test_neovim_status_names_an_open_question(nvim: Neovim, workspace: Path) -> 
     nvim.setup(sidecar.COMMAND, scripted.settings(writes="ask"), workspace)
     nvim.open(file)
     nvim.wait_until_ready()
-    nvim.command("sidecar.prompt", {"prompt": scripted.steps(scripted.write(file, "ONE\n"))})
+    nvim.command("sidecar.prompt", asks(file))
     eventually(
         lambda: nvim.command("sidecar.status")["questions"], "a question is open", otherwise=nvim.messages
     )
     (question,) = nvim.command("sidecar.status")["questions"]
     assert "a.txt" in question["text"]
     assert question["answers"]
+    nvim.ex("messages clear | set nomore")
+    nvim.ex("AcpStatus")
+    eventually(lambda: question["text"] in nvim.messages(), "it is shown", otherwise=nvim.messages)
+    assert question["answers"][0] in nvim.messages()
+    nvim.ex("AcpCancel")
+    eventually(lambda: not nvim.command("sidecar.status")["questions"], "it is asked no longer")
+    assert file.read_text() == "one\n"
+
+
+def test_emacs_status_names_an_open_question(emacs: Emacs, workspace: Path) -> None:
+    """Emacs asks in the minibuffer, and M-x works nowhere until that is left: the command is run as a key of one's own would."""
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    emacs.setup(sidecar.COMMAND, scripted.settings(writes="ask"))
+    emacs.open(file)
+    emacs.start()
+    emacs.command("acp-sidecar-status")
+    eventually(lambda: ":questions" in emacs.messages(), "it is shown", otherwise=emacs.messages)
+    emacs.request("sidecar.prompt", asks(file))
+    emacs.terminal.wait_for("Choose an option")
+    (question,) = emacs.request("sidecar.status", {})["questions"]
+    assert "a.txt" in question["text"]
+    before = len(emacs.messages())
+    emacs.eval("(acp-sidecar-status)")
+    shown = emacs.messages
+    eventually(lambda: question["text"] in shown()[before:], "it is shown", otherwise=shown)
+    assert question["answers"][0] in shown()[before:]
+    emacs.eval("(acp-sidecar-cancel)")
+    eventually(lambda: not emacs.request("sidecar.status", {})["questions"], "it is asked no longer")
+    emacs.terminal.keys("C-g")
+    emacs.wait_for("(zerop (minibuffer-depth))", "Emacs goes on")
+    assert file.read_text() == "one\n"
