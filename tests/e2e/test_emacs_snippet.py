@@ -46,6 +46,22 @@ def test_one_server_for_every_mode(ready: Emacs, probe: Probe, workspace: Path) 
     assert other.as_uri() in opened
 
 
+def test_a_buffer_without_a_file_is_not_told(ready: Emacs, probe: Probe, file: Path, workspace: Path) -> None:
+    """docs/editors.md says so."""
+    ready.terminal.keys("C-x", "b")
+    ready.terminal.wait_for("Switch to buffer")
+    ready.type("notes\n")
+    ready.wait_for('(equal (buffer-name) "notes")', "it is shown")
+    ready.eval('(with-current-buffer "notes" (text-mode))')
+    ready.type("typed")
+    ready.wait_for_text("typed")
+    other = workspace / "other.txt"
+    other.write_text("x\n")
+    ready.open(other)
+    told = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
+    assert told == [file.as_uri(), other.as_uri()]
+
+
 def test_edit_then_one_undo_and_typing_stays(ready: Emacs, probe: Probe, file: Path) -> None:
     ready.type("mine ")
     probe.wait_for("textDocument/didChange")

@@ -37,6 +37,17 @@ def test_typing_arrives_without_saving(helix: Helix, probe: Probe, file: Path) -
     assert file.read_text() == "one\ntwo\nthree\n"
 
 
+def test_a_buffer_without_a_file_is_not_told(helix: Helix, probe: Probe, file: Path, workspace: Path) -> None:
+    """docs/editors.md says so."""
+    other = workspace / "other.txt"
+    other.write_text("x\n")
+    helix.command("new")
+    helix.type("typed")
+    helix.command("open other.txt")
+    told = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
+    assert told == [file.as_uri(), other.as_uri()]
+
+
 def test_edit_then_one_undo_and_typing_stays(helix: Helix, probe: Probe, file: Path) -> None:
     helix.type("mine ")
     eventually(

@@ -51,6 +51,20 @@ def test_every_file_buffer_is_told_whatever_its_type(ready: Neovim, probe: Probe
     assert not any("scratch" in uri for uri in uris)
 
 
+def test_a_buffer_without_a_file_is_not_told(
+    ready: Neovim, probe: Probe, file: Path, workspace: Path
+) -> None:
+    """docs/editors.md says so."""
+    ready.ex("enew")
+    ready.type("typed")
+    other = workspace / "other.txt"
+    other.write_text("x\n")
+    ready.ex("set hidden")
+    ready.open(other)
+    told = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
+    assert told == [file.as_uri(), other.as_uri()]
+
+
 def test_typing_arrives_without_saving(ready: Neovim, probe: Probe, file: Path) -> None:
     ready.type("zero ")
     probe.wait_for("textDocument/didChange")
