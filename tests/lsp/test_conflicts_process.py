@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sidecar.core.uri import from_path
+from sidecar.core.uri import from_path, to_path
 from sidecar.lsp import ext
 from tests.gates.product import Product, a_product, in_folder
 
@@ -74,6 +74,9 @@ async def test_any_editor(tmp_path: Path) -> None:
         assert [action["title"] for action in await actions(product, uri, 0)] == [CHAT]
         offered = await actions(product, uri, 1)
         assert [action["title"] for action in offered] == [*TITLES, CHAT]
+        chat: Any = await product.execute(offered[-1]["command"]["command"])
+        prompt = Path(to_path(chat["uri"]) or "").read_text().splitlines()
+        assert "## Prompt" in prompt, "a chat to write a prompt in"
         command = offered[1]["command"]
         answer: Any = await product.execute(command["command"], *command["arguments"])
         assert answer["outcome"] == "agent"
