@@ -50,7 +50,7 @@ help:
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight and of whole turns (SEED=n: one)"
-	@echo "make hands      random people and agents in a real editor, and what became of what they typed (EDITOR=vscode RUNS=n; SEED=n: one)"
+	@echo "make hands      random people and agents in a real editor, and what became of what they typed (EDITOR=vscode RUNS=n; SEED=n: one; EDITOR=all: every editor)"
 	@echo "make gauntlet   every security gate at full size, one line each; long runs"
 	@echo "make agents     third-party agents, installed under .cache/tools; writes docs/agents.md, fails when a cell of it gets worse"
 	@echo "make fresh      make demo and make test in a bare Debian container: without Node, with it, and not as root (FRESH_ARGS: see scripts/fresh.py)"

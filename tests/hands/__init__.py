@@ -2,6 +2,7 @@
 
     make hands EDITOR=vscode RUNS=500              many runs; the last line sums them up
     make hands EDITOR=vscode SEED=17               one run again, step by step
+    make hands EDITOR=all                          full size in every editor, one after the other; a line for each at the end
 
 | module | what |
 |---|---|
