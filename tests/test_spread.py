@@ -43,6 +43,11 @@ def test_no_test_is_left_out_whole_and_no_file_with_real_editors() -> None:
     assert {name.partition("::")[0] for name in some} == set(files)
 
 
+def test_none_is_left_out_of_those_that_are_always_run() -> None:
+    file = "tests/hands/test_editors.py"
+    assert len(collected(file, "--cases=some")) == len(collected(file)) > 1
+
+
 def test_make_test_runs_some_and_ci_all() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert "CASES ?= some\n" in makefile

@@ -74,10 +74,12 @@ class HelixHands:
         self._session = self.command("sidecar.newSession", {"cwd": str(folder)})["sessionId"]
 
     def open(self, path: Path) -> None:
+        """Returns when it is shown, as the other hands do: nobody works on what they do not see yet."""
         if self._shown != path:
             self._command(f"open {path}")
             self._open.add(path)
             self._shown = path
+            self.text(path)
 
     def close(self, path: Path) -> None:
         if path in self._open:

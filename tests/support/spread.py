@@ -3,6 +3,7 @@
 Twelve thousand cases take twenty minutes on two cores that have nothing else to do, and most of an hour on two that have. They are few tests with many
 cases each. `make test` is for the minutes between two commits. It runs half the square root of the cases of every test; where tests start real
 editors or whole programs, a third of the square root of the tests of every file. They are spread evenly from the first on, and they are always the same ones.
+Tests marked `always` are all run.
 `make unit` runs all cases of all tests without real editors, `make test CASES=all` runs everything.
 """
 
@@ -38,6 +39,7 @@ def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Of the tests those that `make test` runs, in their order."""
     cases: defaultdict[str, list[int]] = defaultdict(list)
     programs: defaultdict[Path, list[int]] = defaultdict(list)
+    always = {place for place, item in enumerate(items) if item.get_closest_marker("always")}
     for place, item in enumerate(items):
         if starts_programs(item):
             programs[item.path].append(place)
@@ -49,7 +51,7 @@ def some(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         for group in groups
         for number in spread(len(group), share(len(group), part))
     }
-    return [item for place, item in enumerate(items) if place in kept]
+    return [item for place, item in enumerate(items) if place in kept | always]
 
 
 def starts_programs(item: pytest.Item) -> bool:
