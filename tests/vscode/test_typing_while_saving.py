@@ -36,9 +36,10 @@ def turn(window: Window, file: Path) -> Generator[Turn]:
     turn.result()
 
 
-def test_a_key_pressed_while_a_save_runs_stays(window: Window, file: Path, turn: Turn) -> None:
+def saves_and_types(window: Window, file: Path, tries: int) -> None:
+    """A key while each save runs."""
     typed = ""
-    for number in range(TRIES):
+    for number in range(tries):
         word, key = f"u{number}x", "abcdefgh"[number]
         window.type(word)
         window.keys("Control+s")
@@ -49,6 +50,22 @@ def test_a_key_pressed_while_a_save_runs_stays(window: Window, file: Path, turn:
         assert window.text(file) == f"{typed}one\ntwo\nthree\n"
     window.save()
     window.until_disk(file, f"{typed}one\ntwo\nthree\n")
+
+
+def test_a_key_pressed_while_a_save_runs_stays(window: Window, file: Path, turn: Turn) -> None:
+    saves_and_types(window, file, TRIES)
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_key_pressed_while_a_save_runs_stays_right_after_a_turn(
+    window: Window, file: Path, cancelled: bool
+) -> None:
+    """While what changes on the disk may still be the agent's (`evidence.GRACE_SECONDS`)."""
+    turn = window.begin(scripted.steps({"wait_for": "session/cancel"} if cancelled else {"say": "done"}))
+    if cancelled:
+        window.command("sidecar.cancel", {})
+    turn.result()
+    saves_and_types(window, file, len(DELAYS))
 
 
 def test_what_is_typed_over_the_automatic_saves_stays(window: Window, file: Path, turn: Turn) -> None:
