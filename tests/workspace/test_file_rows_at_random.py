@@ -22,7 +22,7 @@ import pytest
 
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.recovery.settle import at_start
-from sidecar.workspace.behind.file_reviews import FileChange
+from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE

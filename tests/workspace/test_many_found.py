@@ -13,7 +13,7 @@ import pytest
 
 from sidecar.disk import git_head
 from sidecar.workspace.behind import disk_watch, file_reviews, tree_notes
-from sidecar.workspace.behind.file_reviews import FileChange
+from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.review import taking_back
 from sidecar.workspace.review.taking_back import TOGETHER

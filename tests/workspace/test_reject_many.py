@@ -15,7 +15,7 @@ from sidecar.core.hunk import Hunk
 from sidecar.core.ledger import Ledger
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry
-from sidecar.workspace.behind.file_reviews import FileChange
+from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.ports.ports import DocumentEdit
 from sidecar.workspace.review import taking_back
 from sidecar.workspace.review.taking_back import TOGETHER

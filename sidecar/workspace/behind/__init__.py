@@ -5,6 +5,7 @@ behind.py        Behind: finds out who changed the files of open documents, and 
 disk_watch.py    DiskWatch: checks the relevant files while an agent works, and shortly after
 entering.py      Entering: journals changes found on the disk, and enters those of open documents in the ledger
 evidence.py      Evidence: which agent's tool calls named which files, and when they ran
+file_change.py   FileChange: one row of the review of whole files
 file_reviews.py  FileReviews: the review of whole files: created, removed or moved files, modes, links, binary files
 found_files.py   FoundFiles: finds files that changed in a turn unnoticed, with their contents from the turn's start
 from_disk.py     FromDisk: brings the disk's text into an open document and keeps the user's unsaved changes

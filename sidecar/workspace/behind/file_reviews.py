@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.half import has_half_of
-from sidecar.core.json_types import Json
 from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
@@ -27,6 +26,7 @@ from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import FolderSyncs, Stat
 from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal.entry import Recorded, author_of
+from sidecar.workspace.behind.file_change import FileChange, is_between_texts, shows, without
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
@@ -36,73 +36,6 @@ from sidecar.workspace.state.state import State
 
 _MOST = 64 * 1024 * 1024
 """Bytes up to which a file's content is compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One row. `before` and `after`: what was under the path, and what is there now; None: nothing."""
-
-    id: int
-    path: str
-    """Canonical."""
-    before: FileState | None
-    after: FileState | None
-    author: Author
-    moved_from: str = ""
-    """The file's old path, if it was renamed; `before` is None then."""
-    removal: str = ""
-    """The journal's id of its removal from the old path."""
-
-    @property
-    def uri(self) -> DocumentUri:
-        return from_path(self.path)
-
-    @property
-    def change_id(self) -> str:
-        return f"f{self.id}@{self.uri}"
-
-    @property
-    def leaves_nothing(self) -> bool:
-        """Since this change there is no text. (An empty file that was moved, or has another mode, had none before.)"""
-        return self.after is None or (self.kind in ("created", "changed") and not self.after.data)
-
-    @property
-    def begins_with_text(self) -> bool:
-        return self.before is None or self.old_text is not None
-
-    @property
-    def is_made_empty(self) -> bool:
-        """The file was created empty. What it contains by now is hunks."""
-        return self.kind == "created" and self.leaves_nothing
-
-    @property
-    def makes_text(self) -> bool:
-        """Since this change there is a text, if only an empty one. What it says by now is hunks."""
-        return self.kind in ("created", "changed", "link") and self.new_text is not None
-
-    @property
-    def old_text(self) -> str | None:
-        """The text that was under the path (raw); None: there was nothing, or no text."""
-        return text_of(self.before)
-
-    @property
-    def new_text(self) -> str | None:
-        """The text that is there now (raw); None as in `old_text`."""
-        return text_of(self.after)
-
-    @property
-    def kind(self) -> str:
-        """created, deleted, renamed, mode, link or changed."""
-        before, after = self.before, self.after
-        if self.moved_from:
-            return "renamed"
-        if before is None:
-            return "created"
-        if after is None:
-            return "deleted"
-        if before.is_link or after.is_link:
-            return "link"
-        return "mode" if before.data == after.data else "changed"
 
 
 class FileReviews:
@@ -249,12 +182,12 @@ class FileReviews:
                 and known.author.unknown == author.unknown
             ):
                 before = known.before
-                is_whole |= _is_between_texts(known.before, known.after)
+                is_whole |= is_between_texts(known.before, known.after)
                 moved_from, removal = (
                     (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
                 )
                 self._drop(known)
-        if _is_between_texts(before, after) and not is_whole and before is not None and after is not None:
+        if is_between_texts(before, after) and not is_whole and before is not None and after is not None:
             before = replace(after, mode=before.mode)
         if before == after and not moved_from:
             return
@@ -335,7 +268,7 @@ class FileReviews:
                 continue
             if self._is_acting():
                 return
-            if not _shows(now, change) and not _shows(self._without_hunks(change, now), change):
+            if not shows(now, change) and not shows(self._without_hunks(change, now), change):
                 self._drop(change)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
@@ -351,7 +284,7 @@ class FileReviews:
         self, change: FileChange, now: FileState | Refusal | None
     ) -> FileState | Refusal | None:
         """The file, which is `now`, without the changes of its text that are under review and have a known author; `change.after` if nobody knows which
-        these are in the file, because its document has unsaved work."""
+        these are in the file, because its document says something else."""
         reviewed = self._state.ledgers.get(change.uri)
         text = text_of(now) if isinstance(now, FileState) else None
         if not change.makes_text or not isinstance(now, FileState) or reviewed is None or text is None:
@@ -360,9 +293,9 @@ class FileReviews:
         ledger, was = reviewed.ledger.copy(), reviewed.text
         if reviewed.live and tracked is not None:
             was = tracked.settled_text()
-            if not tracked.is_clean():
+            if str(was) != text:
                 file = tracked.hunks_then.file
-                if file is None:
+                if file is None or str(file.text) != text:
                     return change.after
                 ledger, was = ledger.elsewhere(file.hunks), file.text
         ledger.user_led(was, Text.of(text))
@@ -507,10 +440,10 @@ class FileReviews:
         they all go on with it. A mode goes on in a file that is changed otherwise, all else ends with the next row."""
         found: list[FileChange] = []
         for above in [c for c in self if c.path == change.path and c.id > change.id]:
-            begins = _without(change, above.before)
+            begins = without(change, above.before)
             if above.moved_from or begins is above.before:
                 return found, False
-            ends = _without(change, above.after) if change.kind == "mode" else above.after
+            ends = without(change, above.after) if change.kind == "mode" else above.after
             found.append(replace(above, before=begins, after=ends))
             if ends is above.after:
                 return found, False
@@ -577,7 +510,7 @@ class FileReviews:
                 found.append((name, row))
         for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
             self._dropped.append(name)
-            is_whole = _is_between_texts(row.before, row.after)
+            is_whole = is_between_texts(row.before, row.after)
             self.enter(
                 row.path, row.before, row.after, row.author, row.moved_from, row.removal, is_whole=is_whole
             )
@@ -595,66 +528,6 @@ def _name(change: FileChange) -> str:
 
 def _number(change: FileChange) -> int:
     return change.id
-
-
-def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
-    if change.moved_from:  # its content may have changed since
-        return isinstance(now, FileState)
-    if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
-        return not now.is_link and now.mode == change.after.mode
-    if change.is_made_empty and isinstance(now, FileState):  # it may have any mode
-        return not (now.data or now.is_link)
-    return now == change.after
-
-
-def _is_between_texts(before: FileState | None, after: FileState | None) -> bool:
-    """Whether there is a text before the change and another one after it. It was something else in between, or the difference is hunks."""
-    if before is None or after is None or before.data == after.data:
-        return False
-    return text_of(before) is not None and bool(text_of(after))
-
-
-def _without(change: FileChange, state: FileState | None) -> FileState | None:
-    """What would be there without the change, where `state` followed it; `state` itself if it was not its result. Of a change of mode the mode alone
-    counts: the file may have been written since."""
-    if state == change.after:
-        return change.before
-    if change.kind == "mode" and state is not None and change.before is not None and _shows(state, change):
-        return replace(state, mode=change.before.mode)
-    return state
-
-
-def row(change: FileChange, uri: str) -> Json:
-    """The row in the form in which `changes` lists it."""
-    file: dict[str, object] = {"kind": change.kind}
-    if change.moved_from:
-        file["from"] = from_path(change.moved_from)
-    if change.kind == "mode" and change.before is not None and change.after is not None:
-        file |= {"oldMode": f"{change.before.mode:o}", "newMode": f"{change.after.mode:o}"}
-    if change.kind == "link":
-        file |= {"oldTarget": _target(change.before), "newTarget": _target(change.after)}
-    author = change.author
-    found: dict[str, object] = {
-        "changeId": change.change_id,
-        "uri": uri,
-        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
-        "oldText": (change.old_text or "") if change.kind == "deleted" else "",
-        "newText": "",
-        "sessionId": author.session,
-        "turn": author.turn,
-        "agent": author.agent,
-        "state": "unreviewed",
-        "file": file,
-    }
-    if author.unknown:
-        found["unknown"] = True
-    if author.tool_call is not None:
-        found["toolCallId"] = author.tool_call
-    return found
-
-
-def _target(state: FileState | None) -> str:
-    return "" if state is None or not state.is_link else state.data.decode("utf-8", "replace")
 
 
 def _found(path: str) -> FileState | Refusal | None:

@@ -13,7 +13,8 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, decode
-from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
+from sidecar.workspace.behind.file_change import FileChange
+from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose

@@ -17,7 +17,8 @@ from sidecar.core.committed import committed_hunks
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, decode, git_head
 from sidecar.disk.git_head import Blob
-from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
+from sidecar.workspace.behind.file_change import FileChange
+from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.ledgers import Reviewed

@@ -16,7 +16,8 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, FolderSyncs, decode
 from sidecar.journal.entry import JournalFailed
-from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
+from sidecar.workspace.behind.file_change import FileChange
+from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.edits.exact import keeps_line_ends

@@ -21,7 +21,8 @@ from sidecar.core.kept_hunks import to_json
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.text import Position, Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
-from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
+from sidecar.workspace.behind.file_change import FileChange, row
+from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.verdicts import Verdicts
 from sidecar.workspace.ports.background import Background

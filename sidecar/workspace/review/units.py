@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from sidecar.core.uri import DocumentUri, from_path, to_path
-from sidecar.workspace.behind.file_reviews import FileChange
+from sidecar.workspace.behind.file_change import FileChange
 
 
 @dataclass(slots=True)
