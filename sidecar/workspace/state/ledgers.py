@@ -38,6 +38,11 @@ class Reviewed:
         """A text that the ledger had not seen before, when it is not known what led to it. The change to it counts as the user's work, but the
         journal may know better."""
 
+    def becomes(self, restored: Reviewed) -> None:
+        """Take over what the journal knows of the document. It is not open until `opened` is called."""
+        self.text, self.ledger, self.live = restored.text, restored.ledger, False
+        self.guessed = self._last = None
+
     @property
     def is_gone(self) -> bool:
         """The file does not exist now."""
@@ -268,8 +273,12 @@ class Ledgers:
         return reviewed
 
     def restore(self, uri: DocumentUri, text: str, hunks: Sequence[Hunk]) -> Reviewed:
-        """Restore a ledger from the journal, with the text it was stored with."""
-        reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
+        """Restore a ledger from the journal, with the text it was stored with. Whoever holds the document's review, such as a rejection that is on
+        its way, goes on with this one."""
+        restored = Reviewed(uri, Text.of(text), Ledger(hunks))
+        reviewed = self._by_uri.setdefault(uri, restored)
+        if reviewed is not restored:
+            reviewed.becomes(restored)
         return reviewed
 
     def back_at(self, reviewed: Reviewed, mark: Mark, before: Text, now: Text) -> None:
