@@ -299,7 +299,9 @@ def _is_within(name: str) -> bool:
 
 def _may_have_moved(cut: CutOff, name: str, now: Entries) -> bool:
     if name in now.links or name in cut.start.links:
-        return now.links.get(name) != cut.start.links.get(name)
+        # Written in the turn: the last write is what it is compared with. It may be as at the start and the agent's all the same.
+        rewritten = os.path.join(cut.start.folder, name) in cut.written
+        return rewritten or now.links.get(name) != cut.start.links.get(name)
     stat = now.stats.get(name)
     return stat is None or _changed_at(stat) >= cut.began - BEFORE_SECONDS
 

@@ -366,3 +366,36 @@ async def test_what_was_changed_again_while_that_was_being_journalled(
         settle_all(store)
     await taken_back(journal, path.parent, door)
     assert there(path) == states[0]
+
+
+@pytest.mark.parametrize(
+    ("mine", "agents"),
+    [
+        (link("mine"), link("agents")),
+        (FileState(b"\0\1", 0o644), FileState(b"\0\2", 0o644)),
+        (TEXT, FileState(b"b\n", 0o644)),
+    ],
+    ids=["link", "bytes", "text"],
+)
+async def test_what_was_taken_back_in_the_turn_and_then_made_again(
+    journal: Path, tmp_path: Path, mine: FileState, agents: FileState
+) -> None:
+    """The file is as it was when the turn began, and the change is the agent's all the same."""
+    path = tmp_path.resolve() / "f"
+    put(path, agents)
+    with Store(journal) as store:
+        store.turn_began(begun(path.parent))
+        store.turn_acted("s")
+        back = entry(
+            text_of(agents),
+            text_of(mine),
+            str(path),
+            root=str(path.parent),
+            states=(agents, mine),
+            agent="reject",
+        )
+        store.finish(store.begin(back), "done")
+        put(path, mine)
+    put(path, agents)
+    await taken_back(journal, path.parent, "reject")
+    assert there(path) == mine
