@@ -272,14 +272,15 @@ class _Job:
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 
     def _these(self, whole: bool, *, on_disk: bool) -> _Steps[Reverted]:
-        """Revert one group of writes. If the file is already reverted but an editor has it open, revert it there too: the editor may have some of it
-        unsaved. `on_disk`: part of the file was already taken back on the disk."""
+        """Revert one group of writes. If an editor has the file open, revert changes of the text there too: the editor may have some of them unsaved.
+        `on_disk`: part of the file was already taken back on the disk."""
         done = yield from (self._whole() if whole else self._text())
-        if whole or self._live is None or self._dry_run or done.outcome is not Outcome.ALREADY:
+        if whole or self._live is None or self._dry_run or done.outcome.is_failure:
             return done
-        if on_disk:
+        if on_disk or _is_done(done):
             self._live.look(self._path)
-        return self.through(self._live)
+        there = self.through(self._live)
+        return there if there.outcome.is_failure or not _is_done(done) else done
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
         """Yield the groups of writes that are taken back together, and whether they are changes of the whole file. Writes from before the file was

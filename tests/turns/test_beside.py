@@ -295,6 +295,37 @@ def test_what_is_unsaved_is_taken_back_in_the_editor_also_where_the_file_was_rem
     beside(folder, editor, works, then)
 
 
+@pytest.mark.parametrize("extension", [True, False])
+def test_what_an_editor_has_not_saved_and_the_disk_never_had_is_taken_back_with_what_the_disk_had(
+    tmp_path: Path, extension: bool
+) -> None:
+    """The agent had sent the editor one change, and made another on the disk before it removed the file."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+    overwrites, removes = commands(path, BASE.replace("two", "zwei")), commands(path, None)
+
+    async def works(turn: Turn) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        text = editor.text("a.txt").replace("four", "FOUR")
+        await turn.bench.write("a.txt", text, session=turn.session)
+        await overwrites(turn)
+        await removes(turn)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        editor.replaces("a.txt", "five", "mine")
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        assert "FOUR" in editor.text("a.txt")
+        assert not (await command_line.revert_beside(bench.workspace, "--session", bench.session)).refused
+        editor.sees_on_disk("a.txt")
+        await asyncio.sleep(3)
+        assert path.read_text() == BASE
+        assert editor.text("a.txt") == BASE.replace("five", "mine")
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
 def test_what_an_editor_never_saved_does_not_hide_what_is_in_the_file(tmp_path: Path) -> None:
     """The newest write put a line back, and the sidecar was ended before that was saved. The user has worked in the file since."""
     folder = tmp_path.resolve()
