@@ -224,6 +224,52 @@ CHANGES is both together, by which the points of its windows move."
   (message "acp-sidecar: turn ended (%s), files changed: %d" stopReason (length changes)))
 
 
+;;; Questions
+
+(defvar-local acp-sidecar--asked nil
+  "The question that this minibuffer asks, or nil.")
+
+(defun acp-sidecar--asking (question)
+  "Prepare the minibuffer for QUESTION: blanks are typed, as its answers have some."
+  (setq acp-sidecar--asked question)
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map (current-local-map))
+    (define-key map " " #'self-insert-command)
+    (use-local-map map)))
+
+(cl-defmethod eglot-handle-request
+  ((_server acp-sidecar-server) (_method (eql window/showMessageRequest))
+   &key message actions &allow-other-keys)
+  "Ask in the minibuffer.  Where nothing is chosen, or \\`C-g' typed, the answer is not now."
+  (let* ((titles (mapcar (lambda (action) (plist-get action :title)) actions))
+         (completion-ignore-case t)
+         (chosen (condition-case nil
+                     (minibuffer-with-setup-hook (lambda () (acp-sidecar--asking message))
+                       (completing-read (format "%s\nAnswer (TAB shows the choice; empty: not now): " message)
+                                        titles nil t))
+                   (quit nil))))
+    (and (member chosen titles) (list :title chosen)))) ; nil is null
+
+(defun acp-sidecar--minibuffer-question ()
+  "The question that the minibuffer asks right now, or nil."
+  (let ((window (active-minibuffer-window)))
+    (and window (buffer-local-value 'acp-sidecar--asked (window-buffer window)))))
+
+(cl-defmethod eglot-handle-notification
+  ((_server acp-sidecar-server) (_method (eql $/cancelRequest)) &rest _)
+  "A request was withdrawn, perhaps the question that the minibuffer asks: the status says what is still asked."
+  (let ((asked (acp-sidecar--minibuffer-question)))
+    (when asked
+      (acp-sidecar--command
+       "sidecar.status" nil
+       (lambda (status)
+         (unless (cl-some (lambda (open) (string-prefix-p (plist-get open :text) asked))
+                          (plist-get status :questions))
+           (when (eq asked (acp-sidecar--minibuffer-question))
+             (message "acp-sidecar: the question is asked no longer")
+             (abort-recursive-edit))))))))
+
+
 ;;; The server
 
 (cl-defmethod eglot-initialization-options ((_server acp-sidecar-server))

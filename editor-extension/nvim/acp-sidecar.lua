@@ -9,7 +9,7 @@
 -- sidecar), root_dir (default: the working directory when it starts), on_turn_ended (a function that gets the parameters of
 -- sidecar/turnEnded) and keys (true: map the keys below; otherwise no key is mapped).
 --
--- Commands:  :AcpPrompt TEXT   :AcpChat   :AcpNew [AGENT]   :AcpCancel   :AcpAnswer   :AcpStatus   :AcpStop
+-- Commands:  :AcpPrompt TEXT   :AcpChat   :AcpNew [AGENT]   :AcpCancel   :AcpAnswer   :AcpStatus   :AcpMessages   :AcpStop
 -- Review:    :AcpNext  :AcpPrevious            ]h  [h            go to the next or previous agent change
 --            :AcpKeep  :AcpReject              <leader>hk  hr    keep or reject the one at the cursor
 --            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    all in this buffer; with !, in all files
@@ -30,11 +30,30 @@ local state = {
   ticks = {}, -- buffer → changedtick of its last change since didOpen; 0 when there was none
   stats = {}, -- buffer → what its file looked like when it was last read or written
   opened = {}, -- buffer → true: opened for an agent, nobody has looked at it
+  said = {}, -- what was said, oldest first
+  unseen = false, -- what was said in insert mode, where Neovim draws '-- INSERT --' over it at once: it is shown when that ends
   questions = {}, -- open questions, oldest first: { message, actions, answer = function(action) }
 }
 
-local function notify(message, level)
-  vim.notify('acp-sidecar: ' .. message, level or vim.log.levels.INFO)
+--- Nothing that is said takes a key from who is typing. Neovim makes a prompt ("Press ENTER") of what its last line has no room
+--- for, and of two messages between which the screen was not drawn. So a message is one line, cut before `tail`, which says how to
+--- see all of it; :AcpMessages does.
+local function notify(message, level, tail)
+  message = 'acp-sidecar: ' .. message
+  table.insert(state.said, message)
+  if #state.said > 100 then
+    table.remove(state.said, 1)
+  end
+  local line = message:match('^[^\r\n]*')
+  local width = vim.fn.strdisplaywidth
+  if line ~= message or width(line .. (tail or '')) > vim.v.echospace then
+    tail = tail or '  (:AcpMessages)'
+    line = vim.fn.matchstr(line, '^.*\\%<' .. math.max(vim.v.echospace - width('…' .. tail), 1) .. 'v.') .. '…'
+  end
+  line = line .. (tail or '')
+  vim.cmd('redraw')
+  vim.notify(line, level or vim.log.levels.INFO)
+  state.unseen = api.nvim_get_mode().mode:find('^[iR]') and line
 end
 
 -- Buffers -----------------------------------------------------------------------------------------------------------
@@ -322,20 +341,45 @@ handlers['window/showMessageRequest'] = function(_, params)
     coroutine.resume(thread, action or vim.NIL)
   end
   table.insert(state.questions, question)
-  notify(params.message .. '  (:AcpAnswer)', vim.log.levels.WARN)
+  notify(params.message, vim.log.levels.WARN, '  (:AcpAnswer)')
   return coroutine.yield()
 end
 
+--- A question that was withdrawn meanwhile (its turn was stopped, or it was answered in the chat) is asked no longer: Neovim does not
+--- tell which request that was, but sidecar.status says what is still asked, and a question begins with that text.
 function M.answer()
-  local question = table.remove(state.questions, 1)
-  if not question then
+  if #state.questions == 0 then
     notify('nothing is asked')
     return
   end
-  local format = function(action)
-    return action.title
-  end
-  vim.ui.select(question.actions, { prompt = question.message, format_item = format }, question.answer)
+  M.command('sidecar.status', nil, function(problem, status)
+    if problem then
+      notify(problem.message or tostring(problem), vim.log.levels.ERROR)
+      return
+    end
+    local waiting = state.questions
+    state.questions = {}
+    for _, question in ipairs(waiting) do
+      local asked = false
+      for _, open in ipairs(status.questions) do
+        asked = asked or vim.startswith(question.message, open.text)
+      end
+      if asked then
+        table.insert(state.questions, question)
+      else
+        question.answer(nil)
+      end
+    end
+    local question = table.remove(state.questions, 1)
+    if not question then
+      notify('nothing is asked any longer')
+      return
+    end
+    local format = function(action)
+      return action.title
+    end
+    vim.ui.select(question.actions, { prompt = question.message, format_item = format }, question.answer)
+  end)
 end
 
 --- Neovim 0.7 has none of its own; the transcript of :AcpChat is opened by it.
@@ -364,6 +408,11 @@ if not vim.lsp.handlers['window/showDocument'] then
     end
     return { success = true }
   end
+end
+
+--- Neovim's own puts a line end behind a message, and so makes a prompt of each.
+handlers['window/showMessage'] = function(_, params)
+  notify(params.message, ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type])
 end
 
 handlers['sidecar/turnEnded'] = function(_, params)
@@ -587,6 +636,15 @@ function M.setup(config)
   on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
     state.opened[bufnr] = nil -- somebody looks at it now
   end)
+  on('InsertLeave', function()
+    local line = state.unseen
+    state.unseen = false
+    if line then
+      vim.schedule(function()
+        api.nvim_echo({ { line } }, false, {})
+      end)
+    end
+  end)
   -- Another name is another document; Neovim would go on under the new one without opening it
   on('BufFilePre', function(bufnr)
     local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
@@ -650,6 +708,9 @@ function M.setup(config)
   end
   command('AcpAnswer', M.answer)
   command('AcpStatus', M.status)
+  command('AcpMessages', function()
+    print(table.concat(state.said, '\n'))
+  end)
   command('AcpStop', function()
     if state.client_id then
       vim.lsp.stop_client(state.client_id)

@@ -70,9 +70,9 @@ class Questions:
         self._open: list[Question] = []
 
     def open(self) -> list[dict[str, object]]:
-        """Return the user's open questions, oldest first, as `sidecar.status` shows them."""
+        """Return the user's open questions, oldest first, as `sidecar.status` shows them. A client knows its message box by the text: a box begins with it."""
         return [
-            {"sessionId": q.session_id, "text": q.text, "answers": [o.label for o in q.options]}
+            {"sessionId": q.session_id, "text": _box_text(q), "answers": [o.label for o in q.options]}
             for q in self._open
         ]
 
@@ -134,7 +134,7 @@ class Questions:
 
     async def _box(self, question: Question) -> str | None:
         titles = action_titles(question.options)
-        text = _shortened(_with_reason(question))
+        text = _box_text(question)
         if not question.whole:
             return titles.get(await self._chosen(text, list(titles)))
         in_part = action_titles(tuple(option for option in question.options if option.kind != "allow_always"))
@@ -185,13 +185,10 @@ def action_titles(options: tuple[Option, ...]) -> dict[str, str | None]:
     return titles
 
 
-def _with_reason(question: Question) -> str:
-    if not question.reason or question.text.endswith(f"{question.reason}."):
-        return question.text
-    return f"{question.text}\nWhy you are asked: {question.reason}."
-
-
-def _shortened(text: str) -> str:
+def _box_text(question: Question) -> str:
+    text = question.text
+    if question.reason and not text.endswith(f"{question.reason}."):
+        text += f"\nWhy you are asked: {question.reason}."
     if len(text) <= _TEXT_LIMIT:
         return text
     return f"{text[: _TEXT_LIMIT // 2]} … {text[-_TEXT_LIMIT // 2 :]}"

@@ -28,6 +28,8 @@ class Server:
         self._writing = threading.Lock()
         self._answers: dict[int, queue.SimpleQueue[Message]] = {}
         self._next = 0
+        self._asked: dict[int, str] = {}
+        """The texts of the user's open questions, as `sidecar.status` names them."""
         self.seen: list[Message] = []
 
     def run(self) -> None:
@@ -37,6 +39,7 @@ class Server:
             if method == "exit":
                 return
             if method is None:
+                self._asked.pop(message["id"], None)
                 waiting = self._answers.pop(message["id"], None)
                 if waiting is not None:
                     waiting.put(message)
@@ -44,6 +47,8 @@ class Server:
                 self._send({"jsonrpc": "2.0", "id": message["id"], "result": self._result(method, message)})
 
     def _result(self, method: str, message: Message) -> object:
+        if method == "workspace/executeCommand" and message["params"]["command"] == "sidecar.status":
+            return {"questions": [{"text": text} for text in self._asked.values()]}
         if method != "initialize":
             return None
         offered = message["params"].get("capabilities", {}).get("general", {}).get("positionEncodings")
@@ -55,9 +60,11 @@ class Server:
             capabilities["positionEncoding"] = self._encoding
         return {"capabilities": capabilities, "serverInfo": {"name": "probe"}}
 
-    def request(self, method: str, params: object, within: float) -> Message:
+    def request(self, method: str, params: Any, within: float) -> Message:
         self._next += 1
         number = self._next
+        if method == "window/showMessageRequest":
+            self._asked[number] = params["message"]
         answer: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._answers[number] = answer
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,52 @@ def test_neovim_status_names_an_open_question(nvim: Neovim, workspace: Path) -> 
     assert file.read_text() == "one\n"
 
 
+ANSWER = """
+Offered = ''
+vim.ui.select = function(items, how, done) Offered = how.prompt; done(items[#items]) end
+vim.cmd('AcpAnswer')
+"""
+"""A person who says yes to whatever is offered."""
+
+
+def test_neovim_offers_only_questions_that_are_still_asked(
+    start_nvim: Callable[[str], Neovim], workspace: Path
+) -> None:
+    """Neovim 0.11: 0.7 asks at once. The oldest was withdrawn, as its turn was stopped; then nothing is left."""
+    nvim = start_nvim("nvim-0.11")
+    files = [workspace / name for name in ("a.txt", "b.txt")]
+    for file in files:
+        file.write_text("one\n")
+    nvim.setup(sidecar.COMMAND, scripted.settings(writes="ask"), workspace)
+    nvim.open(files[0])
+    nvim.wait_until_ready()
+    for file in files:
+        session = {"sessionId": nvim.command("sidecar.newSession", {})["sessionId"]}
+        nvim.command("sidecar.prompt", asks(file) | session)
+        eventually(
+            lambda name=file.name: any(
+                name in one["text"] for one in nvim.command("sidecar.status")["questions"]
+            ),
+            "it is asked",
+        )
+    oldest = nvim.command("sidecar.status")["questions"][0]
+    nvim.command("sidecar.cancel", {"sessionId": oldest["sessionId"]})
+    eventually(lambda: len(nvim.command("sidecar.status")["questions"]) == 1, "the oldest is withdrawn")
+    nvim.lua(ANSWER)
+    eventually(lambda: "b.txt" in nvim.lua("return Offered"), "the other is offered", otherwise=nvim.messages)
+    eventually(lambda: files[1].read_text() == "ONE\n", "it is written", otherwise=nvim.messages)
+    nvim.command("sidecar.prompt", asks(files[0]))
+    eventually(lambda: nvim.command("sidecar.status")["questions"], "a question is open")
+    nvim.ex("AcpCancel")
+    eventually(lambda: not nvim.command("sidecar.status")["questions"], "it is withdrawn")
+    nvim.lua(ANSWER)
+    eventually(
+        lambda: "nothing is asked any longer" in nvim.messages(), "that is said", otherwise=nvim.messages
+    )
+    assert nvim.lua("return Offered") == ""
+    assert files[0].read_text() == "one\n"
+
+
 def test_emacs_status_names_an_open_question(emacs: Emacs, workspace: Path) -> None:
     """Emacs asks in the minibuffer, and M-x works nowhere until that is left: the command is run as a key of one's own would."""
     file = workspace / "a.txt"
@@ -108,7 +155,7 @@ def test_emacs_status_names_an_open_question(emacs: Emacs, workspace: Path) -> N
     emacs.command("acp-sidecar-status")
     eventually(lambda: ":questions" in emacs.messages(), "it is shown", otherwise=emacs.messages)
     emacs.request("sidecar.prompt", asks(file))
-    emacs.terminal.wait_for("Choose an option")
+    emacs.terminal.wait_for("Answer (")
     (question,) = emacs.request("sidecar.status", {})["questions"]
     assert "a.txt" in question["text"]
     before = len(emacs.messages())
@@ -118,6 +165,31 @@ def test_emacs_status_names_an_open_question(emacs: Emacs, workspace: Path) -> N
     assert question["answers"][0] in shown()[before:]
     emacs.eval("(acp-sidecar-cancel)")
     eventually(lambda: not emacs.request("sidecar.status", {})["questions"], "it is asked no longer")
-    emacs.terminal.keys("C-g")
-    emacs.wait_for("(zerop (minibuffer-depth))", "Emacs goes on")
+    emacs.wait_for("(zerop (minibuffer-depth))", "the minibuffer no longer asks it")
     assert file.read_text() == "one\n"
+    emacs.wait_for('(equal (format-mode-line "%b") "a.txt")', "the keys go to the file")
+    emacs.type("more ")
+    emacs.wait_for_text("more one\n")
+
+
+def test_emacs_answers_a_question(emacs: Emacs, workspace: Path) -> None:
+    """Whose answers have blanks; nothing is filled in before, and nothing chosen is no."""
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    emacs.setup(sidecar.COMMAND, scripted.settings(writes="ask"))
+    emacs.open(file)
+    emacs.start()
+    for typed, text in {"": "one\n", "allow o": "ONE\n"}.items():
+        emacs.request("sidecar.prompt", asks(file))
+        emacs.terminal.wait_for("Answer (")
+        emacs.type(typed)
+        if typed:
+            emacs.terminal.keys("Tab")
+            emacs.terminal.wait_for("not now): Allow o")
+        emacs.terminal.keys("Enter")
+        eventually(
+            lambda: not emacs.request("sidecar.status", {})["questions"],
+            "it is answered",
+            otherwise=emacs.terminal.screen,
+        )
+        emacs.wait_for_text(text)
