@@ -118,7 +118,9 @@ def test_typing_on_the_agents_line_is_a_conflict_and_nothing_is_lost(nvim: Neovi
     turn = nvim.command("sidecar.prompt", {"prompt": steps, "wait": True, "sessionId": session})
     assert turn["changes"] == []
     assert nvim.text() == DISK.replace("line 2", "line 2mine")
-    eventually(lambda: "Your text stays" in nvim.messages(), "the user hears of it", otherwise=nvim.messages)
+    eventually(lambda: "wanted to change" in nvim.messages(), "the user hears of it", otherwise=nvim.messages)
+    nvim.ex("AcpMessages")
+    eventually(lambda: "Your text stays" in nvim.messages(), "all of it", otherwise=nvim.messages)
 
 
 def test_what_was_typed_before_the_server_was_there_is_no_obstacle(nvim: Neovim, file: Path) -> None:
