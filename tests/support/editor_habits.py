@@ -115,6 +115,8 @@ class Habits:
     (Emacs, Helix). setting: a buffer consists of lines and this is one of its flags; edits cannot remove it, an empty
     file is one empty line, and a save writes it silently (Neovim).
     """
+    fixes_end: bool = True
+    """With `setting`: a save ends the last line ('fixendofline'). Otherwise the file keeps what it had (Neovim with nofixendofline)."""
     encoding: str = "utf-8"
     """The encoding of files without a mark, set by the user (VS Code: files.encoding)."""
     keeps_bom: bool = False
@@ -220,6 +222,8 @@ NEOVIM_OURS = replace(
     unchecked=frozenset(),
     blank_line_past_end=True,
 )
+NEOVIM_KEEPING_END = replace(NEOVIM_OURS, fixes_end=False)
+"""With nofixendofline."""
 EGLOT_117 = Habits(
     client="Eglot",
     encodings=("utf-32", "utf-8", "utf-16"),

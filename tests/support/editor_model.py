@@ -310,11 +310,11 @@ class FakeModel(EditorModel):
         return ((BOM if marked else "") + text).encode(codec)
 
     def _file_of(self, buffer: Buffer, text: str) -> str:
-        """The file of an editor that stores lines: no line is an empty file, and the last line always gets an end."""
+        """The file of an editor that stores lines: no line is an empty file, and the last line gets an end if the setting says so."""
         if text == "\n" and self._was_empty.get(buffer.uri):
             return ""
         assert isinstance(buffer, FakeBuffer)
-        return text if buffer.ended else text + self._ends.get(buffer.uri, "\n")
+        return text if buffer.ended or not self.habits.fixes_end else text + self._ends.get(buffer.uri, "\n")
 
     def arriving(self, buffer: Buffer, text: str) -> str:
         if self.habits.line_ends in ("majority", "unanimous"):
