@@ -158,6 +158,43 @@ def test_the_document_is_closed_while_its_change_is_looked_at(
 
 
 @both
+@pytest.mark.parametrize("pause", [0.1, 0.3, 0.4])
+@pytest.mark.parametrize("later", [0.0, 0.05])
+def test_the_document_is_closed_while_its_change_is_looked_at_and_others_write_its_file(
+    tmp_path: Path, habits: Habits, pause: float, later: float
+) -> None:
+    """What they wrote comes on top of the agent's change, which is still being brought into the document (hands, Neovim 0.11, seed 3005037)."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await turn.bench.read("a.txt")
+        editor.replaces("a.txt", "four", "my own")
+        await told()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS)
+        turn.says("edit", "a.txt", status="completed")
+        reading = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(pause)
+        puts(editor, OTHERS)
+        editor.closes("a.txt")
+        await asyncio.sleep(later)
+        turn.says("read", "a.txt")
+        turn.says("read", "a.txt", status="completed")
+        await reading
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await told()
+        assert ("two", "TWO") in agents(bench)
+        await bench.workspace.review.reject(ALL)
+        assert "TWO" not in (editor.text("a.txt") or "")
+
+    play(tmp_path, habits, script, after=after)
+
+
+@both
 @pytest.mark.parametrize("ends", ["closed", "fits again"])
 @pytest.mark.parametrize("when", ["before the turn", "in the turn", "between two of the agent's"])
 def test_what_a_program_wrote_in_those_lines_before_the_agent_is_not_the_agents(

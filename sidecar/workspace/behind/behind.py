@@ -87,6 +87,11 @@ class Behind:
         self._glimpses = Glimpses(state, evidence, starts, files)
         self._known = KnownBefore(evidence, starts, self.accounts, files)
         self._entering = Entering(state, editor, recorder, whose)
+        self._passing = Passing(self._glimpses)
+        self._written = Written()
+        self.settling = Settling(
+            state, editor, recorder, self._entering, self.accounts, self._written, self._passing
+        )
         self.unopened = Unopened(
             state,
             editor,
@@ -99,13 +104,9 @@ class Behind:
             self._known,
             self._entering,
             self.is_being_filled,
+            self.settling.until_entered,
         )
         files.was_brought_back = self.unopened.was_brought_back
-        self._passing = Passing(self._glimpses)
-        self._written = Written()
-        self.settling = Settling(
-            state, editor, recorder, self._entering, self.accounts, self._written, self._passing
-        )
         self._empty: dict[DocumentUri, float] = {}
         """By file that a command may be about to fill: since when it is empty (the loop's time, in seconds)."""
         self.making: set[DocumentUri] = set()

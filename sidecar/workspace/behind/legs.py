@@ -5,7 +5,9 @@ that also has unsaved work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+import anyio
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
@@ -81,6 +83,8 @@ class Seen:
     counted: bool = False
     """The document was opened again meanwhile with the file's text after the change, and the whole change was recorded
     then."""
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    """Set once the change is entered in the ledger, or cannot be."""
 
     @property
     def last(self) -> Leg:

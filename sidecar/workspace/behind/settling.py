@@ -27,6 +27,8 @@ from sidecar.workspace.state.state import State
 
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may delay the entering of a change."""
+ENTER_SECONDS = 5.0
+"""How long the look at a file waits for a change that was being brought into its document when that was closed."""
 
 
 class Settling:
@@ -63,6 +65,13 @@ class Settling:
         """The change that is being brought into the document."""
         return self._seen.get(uri)
 
+    async def until_entered(self, uri: DocumentUri) -> None:
+        """Returns when a change that was being brought into a document, which was closed meanwhile, is entered. Whoever looks at
+        the file then finds it recorded: the accounts have it from the moment it was seen."""
+        with anyio.move_on_after(ENTER_SECONDS):
+            while (seen := self._seen.get(uri)) is not None and self._state.documents.get(uri) is None:
+                await seen.settled.wait()
+
     def apart(self, uri: DocumentUri) -> Apart:
         """The changes that the document could not take."""
         return self._apart.get(uri, Apart())
@@ -74,6 +83,12 @@ class Settling:
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool = False) -> None:
         """Mirror and disk were brought together, or that failed: enters the change where it belongs. `is_save`: the
         editor reported meanwhile that the user typed this text and saved it."""
+        try:
+            await self._settle(tracked, seen, disk, is_save=is_save)
+        finally:
+            seen.settled.set()
+
+    async def _settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool) -> None:
         first, uri = tracked, tracked.document.uri
         left = self._apart.pop(uri, Apart())
         known = left.since(seen.start)

@@ -4,7 +4,7 @@ known to have said (known_before.py), through the texts that it had between acts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
@@ -58,7 +58,9 @@ class Unopened:
         known: KnownBefore,
         entering: Entering,
         is_being_filled: Filled,
+        until_entered: Callable[[DocumentUri], Awaitable[None]],
     ) -> None:
+        """`until_entered`: as in `Settling`."""
         self._state = state
         self._editor = editor
         self._recorder = recorder
@@ -70,6 +72,7 @@ class Unopened:
         self._known = known
         self._entering = entering
         self._is_being_filled = is_being_filled
+        self._until_entered = until_entered
         self._whole = WholeFiles(state, editor, recorder, whose, files, glimpses)
         self._renames = Renames(state, editor, recorder, starts, whose, files, accounts)
         self.left: dict[tuple[str, int], dict[str, str]] = {}
@@ -157,6 +160,7 @@ class Unopened:
         """As `look`, for a caller that holds the file's place in the queue and has read it: `stat`, `mode` and `data`;
         None: there is no file."""
         at = gone_at(path) if stat is None else changed_at(stat)
+        await self._until_entered(uri)
         async with self._entering.one_at_a_time(uri):
             while glimpses := self._glimpses.pop(path):  # others may come while these are recorded
                 for seen in glimpses:
