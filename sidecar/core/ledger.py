@@ -9,8 +9,8 @@ So the text before all unreviewed work needs no copy: it is the current text wit
     keep, reject   Apply to a hunk, a turn or a session. If another agent worked on top, a three-way merge decides.
 
 Undo and redo belong to the editor and arrive as user edits. If one leads to the text from right before or right after an agent's edit, in whatever
-line ends, the hunks of that text are restored (remembered.py). Hunks that a user's edit took out of review come back as soon as their place has its old
-text again (left.py). So undoing an agent's edit takes it out of review, and redoing it puts it back.
+line ends, the hunks of that text are restored (remembered.py). Hunks that an edit or a rejection took out of review or changed come back as soon as their place
+has its old text again (left.py). So undoing an agent's edit takes it out of review, and redoing it puts it back.
 
 Offsets are code points in the current raw text of the mirror. The ledger knows nothing of documents, files or editors.
 """
@@ -36,7 +36,7 @@ from sidecar.core.hunk import (
     touches,
     without_edited_lines,
 )
-from sidecar.core.left import Left
+from sidecar.core.left import MAX_PLACES, Left
 from sidecar.core.narrow import FROM
 from sidecar.core.places import Places
 from sidecar.core.remembered import Hunks, Remembered, Seen
@@ -262,16 +262,39 @@ class Ledger:
             self._moving = Hunks(first, are_effective=True)
             self._remember(after)
             return
-        shift = 0
+        shift, all_touched = 0, list[Sequence[Hunk]]()
         for edit in _edits(changes, after):
             here = edit.moved(shift)
-            hunks = self._with_agent_edit(hunks, here, partial(_replaced, before, edit, shift), author)
+            old = partial(_replaced, before, edit, shift)
+            hunks, touched = self._with_agent_edit(hunks, here, old, author)
+            all_touched.append(touched)
             shift += edit.growth
         self._moving = Hunks(effective(hunks), are_effective=True)
-        if self._left:
+        if self._left or any(all_touched):
             told = changes.changes() if isinstance(changes, Places) else changes
-            self._left = self._left.after_all(told, before)
+            self._left = self._left_by(told, before, all_touched, self._ids.newest, author.write)
         self._remember(after)
+
+    def _left_by(
+        self,
+        changes: ChangeSet,
+        before: Text,
+        touched: Sequence[Sequence[Hunk]],
+        newest: int,
+        write: str = "",
+    ) -> Left:
+        """The places after a change of the text `before` by an agent (`write`) or a rejection. `touched`: for each edit of it, the hunks that it changes or
+        takes out of review, where they are then. Their parts have higher numbers than `newest`. Of a change with more edits than places are kept, none is
+        kept."""
+        if len(changes.edits) > MAX_PLACES:
+            return self._left.after_all(changes, before)
+        left, rope = self._left, Rope.of(before)
+        for step, hunks in zip(changes_as_steps(changes), touched, strict=True):
+            left = left.after(step, rope.snapshot)
+            if hunks:
+                left = left.took(step, hunks, newest, rope.snapshot, write)
+            rope.splice(step.start, step.end, step.new)
+        return left
 
     def _first(self, before: Text, places: Places, after: Text, author: Author) -> Iterator[Hunk]:
         for start, end, new_start, new_end in places.hunks:
@@ -348,9 +371,21 @@ class Ledger:
         self._steps += 1
         self._remember(before)
         left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
+        newest = max((hunk.id for hunk in self._moving.unplaced()), default=0)
+        self._left = self._left_by(rejection.changes, before, self._rejected_by(rejection.changes), newest)
         self._moving = Hunks(effective(left), are_effective=True)
-        self._left = self._left.after_all(rejection.changes, before)
         self._remember(after)
+
+    def _rejected_by(self, changes: ChangeSet) -> list[Sequence[Hunk]]:
+        """For each edit of a rejection, the hunk that it changes, where that is then."""
+        found: list[Sequence[Hunk]] = []
+        shift = 0
+        for edit in changes.edits:
+            near = self._moving.some(self._moving.touched(edit.start, edit.end))
+            its = (hunk for hunk in near if (hunk.start, hunk.end) == (edit.start, edit.end))
+            found.append([hunk.moved(shift) for hunk in its])
+            shift += edit.growth
+        return found
 
     def _unkept(self, hunk: Hunk) -> Hunk | None:
         if not self._fates.is_any_kept([hunk]):
@@ -487,8 +522,10 @@ class Ledger:
             h.id for h in self.hunks if h.is_aftermath and (h.author.session, h.author.turn) in done
         }
 
-    def _with_agent_edit(self, hunks: list[Hunk], edit: _Put, old: _Old, author: Author) -> list[Hunk]:
-        """Add an agent's edit to `hunks`. `edit` is in their coordinates."""
+    def _with_agent_edit(
+        self, hunks: list[Hunk], edit: _Put, old: _Old, author: Author
+    ) -> tuple[list[Hunk], list[Hunk]]:
+        """Add an agent's edit to `hunks`. `edit` is in their coordinates. Also returns the hunks, or their parts, that it changes, as they were."""
         before: list[Hunk] = []
         touched: list[Hunk] = []
         after: list[Hunk] = []
@@ -507,7 +544,7 @@ class Ledger:
             version = Version(author, edit.new)
             was = old(edit.start, edit.end)
             made = Hunk(self._id(), edit.start, edit.start + len(edit.new), was, (version,))
-        return [*before, made, *(h.moved(edit.growth) for h in after)]
+        return [*before, made, *(h.moved(edit.growth) for h in after)], touched
 
 
 class _Put(NamedTuple):

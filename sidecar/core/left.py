@@ -1,4 +1,5 @@
-"""Left: the places where a user's edit took hunks out of review. When a place has its old text again, its hunks are under review again. Pure.
+"""Left: the places where an edit took hunks out of review or changed them: a user's edit, an agent's, or a rejection. When a place has its old text again,
+its hunks are under review again. Pure.
 
 An undo restores the text of one place. The rest of the document may differ by then: others edited elsewhere, the editor reloaded the file, or it reports the
 undo together with later typing. So each place is tracked by itself. It moves with edits elsewhere and grows with edits inside it. An edit that reaches beyond
@@ -61,6 +62,8 @@ class Place:
     """The highest hunk number at that time."""
     smaller: tuple[Smaller, ...] = ()
     """The forms of this place before edits reached beyond it, newest last."""
+    write: str = ""
+    """The journal's id of the write that changed this place, if it was an agent's."""
 
     def is_in(self, edit: Edit) -> bool:
         """Whether an edit of the current text changes this place or touches its edge."""
@@ -96,6 +99,7 @@ class Place:
             tuple(hunk.moved(more) for hunk in self.hunks),
             self.newest,
             smaller,
+            self.write,
         )
 
     def _moved(self, by: int) -> Place:
@@ -118,10 +122,14 @@ class Place:
         if self.end - self.start != self.size or self.end > len(text) or not self._says(text):
             return None
         first, last = self.start + self.first, self.start + self.last
-        ids, writes = {hunk.id for hunk in self.hunks}, writes_of(self.hunks)
+        ids, writes = {hunk.id for hunk in self.hunks}, {*writes_of(self.hunks), self.write}
 
         def is_rest(hunk: Hunk) -> bool:
-            """Whether an edit made this hunk out of one of the place's hunks. It may lie at the edge of the place or reach beyond it."""
+            """Whether an edit made this hunk out of one of the place's hunks. It may lie at the edge of the place or reach beyond it. What the write that
+            changed the place did beside it is no part of it."""
+            is_beside = hunk.end <= first or last <= hunk.start
+            if is_beside and self.write in writes_of([hunk]):
+                return hunk.id in ids
             return hunk.id in ids or (hunk.id > self.newest and writes_of([hunk]) <= writes)
 
         around = now.some(now.touched(self.start, self.end))
@@ -133,7 +141,8 @@ class Place:
         rest = hunks[before:]
         behind = sum(h.start >= last and not is_rest(h) for h in rest)
         here = rest[: len(rest) - behind]
-        if any((h.start < first or h.end > last) and not is_rest(h) for h in here):
+        # An agent's edit divides larger hunks: one that reaches beyond is under review as a whole again
+        if any((h.start < first or h.end > last) and (self.write or not is_rest(h)) for h in here):
             return None
         if not writes_of(here) <= writes:
             return None
@@ -187,9 +196,16 @@ class Left:
         )
         return Left(tuple(left))
 
-    def took(self, edit: Edit, hunks: Sequence[Hunk], newest: int, before: Callable[[], Text | None]) -> Left:
+    def took(
+        self,
+        edit: Edit,
+        hunks: Sequence[Hunk],
+        newest: int,
+        before: Callable[[], Text | None],
+        write: str = "",
+    ) -> Left:
         """The places with a new one for `hunks`, which the edit changed or took out of review. `hunks` are in order, with offsets from before the edit.
-        `newest` is the highest hunk number before the edit."""
+        `newest` is the highest hunk number before the edit, `write` as in `Place`."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
         if (start, end) == (hunks[0].start, hunks[0].end):
             said: AnyText | None = hunks[0].said
@@ -198,7 +214,7 @@ class Left:
             said = None if whole is None else whole.part(start, end)
         inner = tuple(hunk.moved(-start) for hunk in hunks)
         size = end - start
-        place = Place(start, end + edit.growth, size, said, 0, size, inner, newest)
+        place = Place(start, end + edit.growth, size, said, 0, size, inner, newest, write=write)
         return Left(_bounded((*self.places, place)))
 
     def back(

@@ -53,6 +53,16 @@ class Document:
         self.ledger.user_led(Text.of(self.text), Text.of(text))
         self.text = text
 
+    def rejects(self, *authors: Author) -> None:
+        """The user rejects what these have done, else everything."""
+
+        def whose(author: Author) -> bool:
+            return not authors or author in authors
+
+        rejection = self.ledger.reject(len(self.text), self.ledger.ids(whose), whose)
+        before, self.text = self.text, rejection.changes.apply(self.text)
+        self.ledger.rejected(Text.of(before), rejection, Text.of(self.text))
+
     def listed(self) -> list[tuple[str, str]]:
         return [(hunk.old, hunk.text) for hunk in self.ledger.hunks]
 
@@ -114,6 +124,47 @@ def test_an_empty_line_typed_at_its_end_and_undone(document: Document) -> None:
     assert document.listed() == before
     document.user("six", "seven")
     document.edit(back)
+    assert document.listed() == before
+
+
+@pytest.mark.parametrize("second", [FIRST, Author("first", 1, "w2"), Author("first", 2, "w2"), SECOND])
+def test_an_undone_write_leaves_what_the_agent_had_written_there_before(second: Author) -> None:
+    """Also if the two are one version, and the text is one that nobody has seen (hands, Neovim 0.11, seed 3003043)."""
+    document = Document(BEFORE)
+    document.agent(BEFORE.replace("two\n", "two\nnew\nmore\n"))
+    document.agent(document.text.replace("new", "newer"), second)
+    both = document.listed()
+    document.user("six", "seven")
+    back = document.user("newer", "new")
+    assert [new for _, new in document.listed()] == ["new\n", "more\n"]
+    back = document.edit(back)
+    assert document.listed() == both
+    document.edit(back)
+    assert [new for _, new in document.listed()] == ["new\n", "more\n"]
+    document.rejects()
+    assert document.text == BEFORE.replace("six", "seven")
+
+
+def test_an_undone_rejection_of_one_of_two_agents_brings_back_its_work(document: Document) -> None:
+    document.agent("one\n2\n3\nfour\nfive\nsix\n", SECOND)
+    before, text = document.listed(), document.text
+    document.rejects(SECOND)
+    assert document.text == AFTER
+    document.user("six", "seven")
+    document.leads(text.replace("six", "seven"))
+    assert document.listed() == before
+
+
+@pytest.mark.parametrize("others", ["before", "together"])
+def test_an_undone_rejection_brings_back_what_was_under_review(document: Document, others: str) -> None:
+    """Although others have edited elsewhere since (hands, Neovim 0.11, seed 3005054)."""
+    document.agent(document.text.replace("five\n", ""), SECOND)
+    before, text = document.listed(), document.text
+    document.rejects()
+    assert (document.listed(), document.text) == ([], BEFORE)
+    if others == "before":
+        document.leads(document.text.replace("one\n", "zero\none\n"))
+    document.leads(text.replace("one\n", "zero\none\n"))
     assert document.listed() == before
 
 
@@ -227,6 +278,34 @@ def test_whatever_was_edited_elsewhere_what_is_undone_brings_back_what_it_took(s
             elsewhere(document, pick)
     assert document.text[slice(*middle(document))] == text
     assert listed() == before
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_of_an_agents_writes_some_of_which_are_undone_a_rejection_leaves_nothing(seed: int) -> None:
+    """One by one, while the user types elsewhere, so that no text is one that was seen before."""
+    pick = random.Random(seed)
+    document = Document("".join(f"line {n:02};\n" for n in range(30)))
+    first, steps = document.text[slice(*middle(document))], list[ChangeSet]()
+    for write in range(pick.randint(2, 4)):
+        low, high = middle(document)
+        text = document.text[low:high]
+        lines = text.splitlines(keepends=True)
+        for n in range(pick.randint(1, 2)):
+            at, name = pick.randrange(len(lines)), f"agent {write} {n}"
+            new = pick.choice([[f"{name}\n"], [], [f"{name} {lines[at]}"], [f"{name}\n", f"{name} more\n"]])
+            lines[at : at + pick.randint(0, 2)] = new
+            lines = lines or ["agent\n"]
+        author = Author("a", pick.choice([1, write]), f"w{write}")
+        document.agent(document.text[:low] + "".join(lines) + document.text[high:], author)
+        steps.append(diff(text, "".join(lines)).invert(text))
+        document.edit(Edit(0, 0, "top\n"))
+    for back in reversed(steps[pick.randrange(len(steps)) :]):
+        low, _ = middle(document)
+        for edit in reversed(back.edits):
+            document.edit(Edit(low + edit.start, low + edit.end, edit.new))
+        document.edit(Edit(0, 0, "top\n"))
+    document.rejects()
+    assert document.text[slice(*middle(document))] == first
 
 
 def test_of_what_was_undone_nothing_is_there_twice() -> None:
