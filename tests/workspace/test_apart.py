@@ -195,6 +195,42 @@ def test_the_document_is_closed_while_its_change_is_looked_at_and_others_write_i
 
 
 @both
+def test_the_document_is_closed_with_a_rejection_that_was_not_saved(tmp_path: Path, habits: Habits) -> None:
+    """It is opened with the file's text, while what the agent wrote there on top is being looked at: the rejected change is beneath that, and
+    under review (hands, Neovim 0.11, seed 3007005)."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await turn.bench.write("a.txt", AGENTS)
+        await told()
+        assert (tmp_path / "a.txt").read_text() == AGENTS
+        editor.replaces("a.txt", "one", "my own")
+        await told()
+        await turn.bench.workspace.review.reject(ALL)
+        await told()
+        assert (tmp_path / "a.txt").read_text() == AGENTS
+        tick()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", AGENTS.replace("one\nTWO", "ONE\nTWO MORE"))
+        turn.says("edit", "a.txt", status="completed")
+        reading = asyncio.ensure_future(turn.bench.read("a.txt"))
+        await asyncio.sleep(0.1)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        await reading
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == AGENTS.replace("one\nTWO", "ONE\nTWO MORE")
+        await bench.workspace.review.reject(ALL)
+        await told()
+        assert editor.text("a.txt") == TEXT
+
+    play(tmp_path, habits, script, after=after)
+
+
+@both
 @pytest.mark.parametrize("ends", ["closed", "fits again"])
 @pytest.mark.parametrize("when", ["before the turn", "in the turn", "between two of the agent's"])
 def test_what_a_program_wrote_in_those_lines_before_the_agent_is_not_the_agents(

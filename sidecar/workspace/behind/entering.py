@@ -156,11 +156,14 @@ class Entering:
 
     def enter_reopened(self, tracked: Tracked, seen: Seen) -> None:
         """Enters the change in a document that was opened again with the file's text. The unsaved work that conflicted
-        with the change is gone."""
-        raw, (start, legs) = seen.review.text, seen.in_file()
+        with the change is gone, and so is what was under review in it: the change begins with the review of the file, if that is known."""
+        review, (start, legs) = seen.review, seen.in_file()
+        if seen.file is not None and normal(str(seen.file.text)) == start:
+            review = ReviewThen(str(seen.file.text), seen.file.hunks, review.texts_seen)
+        raw = review.text
         texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
-        self.enter(tracked, seen.review, texts[0], legs, changes)
+        self.enter(tracked, review, texts[0], legs, changes)
 
     def enter_instead(self, tracked: Tracked, seen: Seen, disk: str) -> None:
         """Enters a change that the editor took by replacing the document's whole text, with which the change conflicts,
