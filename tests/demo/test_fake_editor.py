@@ -475,6 +475,24 @@ def test_only_undo_leads_back_to_what_was_saved(undone: bool, text: str) -> None
     played(Habits(reloads=0.2), scene)
 
 
+def test_typing_goes_on_after_a_reload_that_took_the_final_line_end() -> None:
+    """The caret stands at the end of the text, and stays within it: a reload that sets the final line end moves it like every other change."""
+
+    async def scene(desk: Desk) -> None:
+        desk.editor.opens(NAME)
+        desk.editor.types(NAME, "x", at=5)
+        desk.editor.saves(NAME)
+        for data in (b"new\n", b"new"):
+            desk.disk.files["file:///w/a.txt"] = data
+            desk.editor.looks_at_disk()
+            await anyio.sleep(1)
+        desk.editor.types(NAME, "y")
+        await anyio.sleep(1)
+        assert desk.mirror == desk.editor.text(NAME) == "newy"
+
+    played(replace(NEOVIM, reloads=0.2), scene)
+
+
 def test_the_document_is_closed_when_the_edit_arrives() -> None:
     async def scene(desk: Desk) -> None:
         desk.editor.opens(NAME)

@@ -61,9 +61,8 @@ class FakeBuffer(Buffer):
         return Place(len(before) - 1, units(before[-1], self.encoding))
 
     def sets(self, new: str, start: int, end: int) -> ContentChange:
-        """Changes the text outside of its history."""
-        change = self._told(start, end, new)
-        self.text = self.text[:start] + new + self.text[end:]
+        """Changes the text outside of its history. The caret moves as with every other change."""
+        (change,) = self._make([Atom(start, self.text[start:end], new)])
         return change
 
     def _told(self, start: int, end: int, new: str) -> ContentChange:
