@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
+from sidecar.core.any_text import line_end, line_start
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.half import has_half_of
@@ -138,8 +139,11 @@ class Reviewed:
         if len(old) == len(was) or _has_other_line_ends(edit.new, old):
             self.ledger.user_led(was, after())
         elif self.ledger.meets(edit):
-            within = diff(old, edit.new).edits
-            steps = (Edit(edit.start + step.start, edit.start + step.end, step.new) for step in within)
+            # In whole lines: it may begin or end in the midst of a line that is there before and after it.
+            start, end = line_start(was, edit.start), line_end(was, edit.end)
+            new = f"{was.slice(start, edit.start)}{edit.new}{was.slice(edit.end, end)}"
+            within = diff(was.slice(start, end), new).edits
+            steps = (Edit(start + step.start, start + step.end, step.new) for step in within)
             self.ledger.user_edits(was, ChangeSet(len(was), tuple(steps)))
         else:
             self.ledger.user_edit(edit, length, after, before)
