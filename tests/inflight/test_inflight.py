@@ -143,7 +143,7 @@ STAYS = {
     ],
     "an undo and typing told together": [1900001396],
     "lines that end with CR": [1890000417, 1900001581, 1910000391, 1910001216],
-    "whole texts, lines that begin alike": [1890001139],
+    "whole texts, lines that begin alike": [1890001139, 2000006281, 2000006724],
 }
 
 
