@@ -366,7 +366,7 @@ export interface SaveParams {
 }
 export interface SaveAnswer {
   saved: boolean;
-  /** The user typed while the save was being prepared, so not every change comes from save participants. */
+  /** The user typed, undid or redid while the save was being prepared, so not every change comes from save participants. */
   typed?: boolean;
 }
 /** Announced by `save`. */

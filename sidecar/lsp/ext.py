@@ -399,7 +399,7 @@ class ConflictParams(TypedDict):
 class SaveAnswer(msgspec.Struct, frozen=True):
     saved: bool = False
     typed: bool = False
-    """The user typed while the save was prepared, so not every change since then comes from the actions on save."""
+    """The user typed, undid or redid while the save was prepared, so not every change since then comes from the actions on save."""
 
 
 class OpenAnswer(msgspec.Struct, frozen=True):

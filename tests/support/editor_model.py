@@ -58,7 +58,7 @@ class FakeModel(EditorModel):
         self.edits_seen = 0
         """How many applyEdit requests have arrived."""
         self.keys = 0
-        """How often the user has typed."""
+        """How often the user has typed, undone or redone."""
         self._untold: dict[str, list[ContentChange]] = {}
         self._timers: dict[str, Timer] = {}
         self._held: list[Event] | None = None
@@ -531,11 +531,13 @@ class FakeModel(EditorModel):
         self.changed(buffer, [change])
 
     def undo(self, uri: str) -> Step | None:
+        self.keys += 1
         step = super().undo(uri)
         self._is_told_again(uri, step)
         return step
 
     def redo(self, uri: str) -> None:
+        self.keys += 1
         future = self.documents[uri].future
         step = future[-1] if future else None
         super().redo(uri)

@@ -158,6 +158,23 @@ def test_what_is_typed_while_a_formatter_works_is_the_users(window: Window) -> N
     assert "two" not in text
 
 
+def test_what_is_undone_while_a_formatter_works_stays_undone(window: Window) -> None:
+    """It is no formatting, which the agent would count as known to it and take back with its next write."""
+    window.configure({"editor.formatOnSave": True})
+    window.js(SLOW_FORMATTER)
+    file = window.file("a.txt", "one\ntwo\nthree\n")
+    window.open(file)
+    first, second = scripted.write(file, "ONE\ntwo\nthree\n"), scripted.write(file, "ONE\ntwo\nTHREE\n")
+    turn = window.begin(scripted.steps(scripted.read(file), first, second))
+    window.until_js("return keep.formatting === true", "the formatter works")
+    window.undo()
+    window.js("keep.formatting = false; keep.format()")
+    window.until_js("return keep.formatting === true", "it works on the second write")
+    window.js("keep.format()")
+    turn.result()
+    assert window.text(file) == "one\ntwo\nTHREE\n"
+
+
 SLOW_FORMATTER = """
 keep.disposables = [vscode.languages.registerDocumentFormattingEditProvider({ pattern: '**/*.txt' }, {
   provideDocumentFormattingEdits: () => new Promise((resolve) => {

@@ -621,3 +621,20 @@ def test_a_save_that_is_told_late_takes_nothing_back(tmp_path: Path, habits: Hab
         assert editor.text("a.txt") == "first second " + BASE.replace("four", "FOUR")
 
     play_seen(tmp_path, replace(habits, save_takes=0.02), case)
+
+
+def test_what_the_user_undoes_while_a_save_runs_is_no_formatting(tmp_path: Path) -> None:
+    """What a save changes counts as known to the agent, and what the user takes back meanwhile came back with its next write. (Seed 2000007987
+    of the fuzzer.)"""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        text = BASE.replace("one", "ONE")
+        write = asyncio.ensure_future(bench.write("a.txt", text))
+        await asyncio.sleep(0.1)
+        assert editor.text("a.txt") == text
+        editor.undoes("a.txt")
+        done(await write)
+        done(await bench.write("a.txt", text.replace("five", "FIVE")))
+        assert editor.text("a.txt") == BASE.replace("five", "FIVE")
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, save_takes=0.3), case)

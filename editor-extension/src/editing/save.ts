@@ -25,7 +25,7 @@ export class Saving {
     private readonly log: (words: string) => void,
   ) {}
 
-  /** Saves the document if it still has this version. `typed`: the user typed while the participants worked. */
+  /** Saves the document if it still has this version. `typed`: the user typed, undid or redid while the participants worked. */
   async save(params: SaveParams): Promise<SaveAnswer> {
     const document = openDocument(params.uri);
     if (document === undefined || document.version !== params.version || this.isNewerOnDisk(document)) {
@@ -99,10 +99,16 @@ function said(): Promise<void> {
 
 async function saveAndWatch(document: vscode.TextDocument): Promise<SaveAnswer> {
   let typed = false;
-  // typing moves the cursor with kind "keyboard"; changes by participants have no kind
-  const watch = vscode.window.onDidChangeTextEditorSelection((event) => {
-    typed ||= event.textEditor.document === document && event.kind === KEYBOARD;
-  });
+  const watch = vscode.Disposable.from(
+    // typing moves the cursor with kind "keyboard"; changes by participants have no kind
+    vscode.window.onDidChangeTextEditorSelection((event) => {
+      typed ||= event.textEditor.document === document && event.kind === KEYBOARD;
+    }),
+    // only undo and redo have a reason
+    vscode.workspace.onDidChangeTextDocument((event) => {
+      typed ||= event.document === document && event.reason !== undefined;
+    }),
+  );
   try {
     const saved = await document.save();
     await said();

@@ -106,7 +106,7 @@ class Saved:
 
     saved: bool
     typed: bool = False
-    """The user typed while the save was prepared: some changes of that time are not the save's."""
+    """The user typed, undid or redid while the save was prepared: some changes of that time are not the save's."""
 
 
 @dataclass(frozen=True, slots=True)
