@@ -275,3 +275,25 @@ def test_what_was_saved_meanwhile_and_the_agents_text_has_too_is_the_users(tmp_p
         assert file.read_text() == "one my\n"
 
     play_turn(tmp_path, VSCODE, script, before=before, after=after)
+
+
+def test_a_call_that_was_given_some_lines_through_us_may_have_read_the_others_on_the_disk(
+    tmp_path: Path,
+) -> None:
+    """The agent sends what only the disk's text has: it has read that there. (Seed 1940018729 of the fuzzer.)"""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        mine = BASE.replace("two\n", "two\nmine, the first\nmine, the second\n")
+        editor.types("a.txt", "mine, the first\nmine, the second\n", at=mine.index("mine"))
+        editor.saves("a.txt")
+        tool(bench, "cat", "read", "a.txt")
+        await bench.read("a.txt", 1, 1)
+        tool(bench, "cat", "read", "a.txt", status="completed")
+        wanted = mine.replace("mine, the first", "the agent's")
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, WELL_BEHAVED, case)

@@ -179,7 +179,7 @@ class Reader:
         if isinstance(served, Refusal):
             return served
         self._believe(session, place, text, disk, served, received)
-        session.served(place.uri, received)
+        session.served(place.uri, received, whole=served.whole)
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
     def _believe(

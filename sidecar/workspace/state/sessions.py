@@ -212,10 +212,13 @@ class Session:
                 return kind == "edit"
         return self.opened is not None and self.opened.rereads
 
-    def served(self, uri: DocumentUri, received: int) -> None:
+    def served(self, uri: DocumentUri, received: int, *, whole: bool = True) -> None:
         """A request of this agent for a text, received at the moment `received`, was answered by us. So the tool call under way was that
-        request, unless it is a shell's or came later."""
+        request, unless it is a shell's or came later. If only a part of the text was asked for (`whole` is False), the call may have read the rest
+        on the disk."""
         self.came_to_us(received)
+        if not whole:
+            return
         call = self.current_tool_call()
         kind, told = self._behind.get(call or "", ("execute", 0))
         if call is not None and kind != "execute" and told < received:
