@@ -174,7 +174,12 @@ class Scene:
         self.account.program(name, before, tokens(text))
         known = {*lines_of(normal(was or ""))}
         changed = "".join(line for line in lines_of(normal(text)) if line not in known)
-        self.account.file(name).typed_into |= tokens(changed)  # nobody may know whose that is
+        file = self.account.file(name)
+        file.typed_into |= tokens(changed)  # nobody may know whose that is
+        if self.editor.model.is_saving(self.editor.uri(name)):
+            # Nor whether it was made of what that save has put there: lines that look alike are no sign of it (core/writes.py, rule 4).
+            # A line that it changed may then stand beside what it made of that.
+            file.doubled_by_agents |= tokens(changed) & before
         self.disk.put(path, text.encode(), by_rename=self.random(f"rename {len(text)}").random() < 0.5)
 
     def _answer(self, question: Question) -> str:

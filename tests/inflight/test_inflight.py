@@ -132,6 +132,18 @@ def test_no_line_is_there_twice(seed: int) -> None:
     assert not report.problems, report
 
 
+def test_what_a_program_changes_of_a_save_that_nobody_was_told_of_may_be_there_twice() -> None:
+    report = play(1970005378)
+    assert not report.problems, report
+
+
+@pytest.mark.parametrize("seed", [2000007987, 1940018729])
+def test_what_the_user_took_back_or_saved_is_neither_taken_away_nor_doubled(seed: int) -> None:
+    """They undid it while a save ran; an agent had read it on the disk in a call that was given some lines through us."""
+    report = play(seed)
+    assert not report.problems, report
+
+
 STAYS = {
     "written before the document had it": [
         1890000655,

@@ -554,6 +554,10 @@ class FakeModel(EditorModel):
         assert isinstance(buffer, FakeBuffer)
         buffer.clean_at = buffer.step
 
+    def is_saving(self, uri: str) -> bool:
+        """A save of the document runs, or has not been told yet."""
+        return uri in self._saving
+
     def knows_disk(self, uri: str) -> None:
         """Whatever the disk says now is no reason not to save."""
         self._seen[uri] = self.files.read(uri)
