@@ -14,6 +14,7 @@
     retention.py  what is deleted, and when
     too_large.py  the message about a journal larger than its limit
     words.py      sqlite's errors as messages
+    calls.py      Calls: the journal's thread, which carries out all calls that wait in one go
     journal.py    SqliteJournal: the Store for the event loop, on its own thread
 
 It knows texts and paths but opens no workspace file. `sidecar.recovery` compares the two.

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
 import anyio
-import anyio.to_thread
 
 from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
 from sidecar.core.text import Text
+from sidecar.journal.calls import Calls
 from sidecar.journal.database import BUSY_SECONDS
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
@@ -58,7 +58,7 @@ class SqliteJournal:
         self._store = Store(folder)
         self._busy_seconds = busy_seconds
         self._locked = False
-        self._one = anyio.CapacityLimiter(1)
+        self._calls = Calls()
         self._tidying: asyncio.Task[None] | None = None
         self._waiting: deque[_Begin] = deque()
         """Writes that wait to be journalled."""
@@ -81,7 +81,7 @@ class SqliteJournal:
     async def close(self) -> None:
         if self._tidying is not None:
             self._tidying.cancel()
-        await anyio.to_thread.run_sync(self._store.close, limiter=self._one)
+        await self._calls.make(self._store.close)
 
     # ports.Journal
 
@@ -269,7 +269,7 @@ class SqliteJournal:
             return work(*arguments)
 
         try:
-            done = await anyio.to_thread.run_sync(call, limiter=self._one)
+            done = await self._calls.make(call)
             self._locked = False
             return done
         except JournalFailed as failed:

@@ -7,14 +7,16 @@ import logging
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
-from sidecar.journal import SqliteJournal, Store
+from sidecar.journal import SqliteJournal, Store, calls
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.journal.journal import LOCKED
@@ -87,6 +89,70 @@ async def test_those_that_wait_together_wait_for_the_disk_once(
         assert waits == [1, 19]
         assert ids == sorted(set(ids))
         assert len(await journal.entries()) == 20
+
+
+async def test_calls_that_wait_together_are_handed_to_the_thread_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine, handing over takes longer than most of them. They are carried out in the order in which they were made."""
+    handed: list[int] = []
+    carry_out = calls.carry_out
+
+    def counted(some: Sequence[Any]) -> None:
+        handed.append(len(some))
+        carry_out(some)
+
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        monkeypatch.setattr(calls, "carry_out", counted)
+        await asyncio.gather(
+            *(journal.save_ledger(f"file:///{i % 10}", f"{i}", b"hunks") for i in range(100)),
+            *(journal.held(f"/w/{i}", "text") for i in range(100)),
+        )
+        assert handed == [200, 100]  # saved, held; has the journal grown?
+        assert [await journal.load_ledger(f"file:///{i}") for i in range(10)] == [
+            (f"{90 + i}", b"hunks") for i in range(10)
+        ]
+
+
+async def test_a_cancelled_call_is_withdrawn_or_waited_for(tmp_path: Path) -> None:
+    """It is withdrawn if it has not begun. One that has begun fails or succeeds for itself alone."""
+    begun, may_end, done = threading.Event(), threading.Event(), list[str]()
+
+    def long() -> None:
+        begun.set()
+        assert may_end.wait(10)
+        done.append("long")
+
+    async def make(work: Callable[[], None]) -> None:
+        await of_journal.make(work)
+
+    async def cancelled(scope: anyio.CancelScope, work: Callable[[], None]) -> None:
+        with scope:
+            await make(work)
+        done.append("its caller goes on")
+        gone_on.set()
+
+    def fails() -> None:
+        raise ValueError("for its caller")
+
+    of_journal, gone_on = calls.Calls(), asyncio.Event()
+    first, second = anyio.CancelScope(), anyio.CancelScope()
+    async with anyio.create_task_group() as group:
+        group.start_soon(cancelled, first, long)
+        assert await anyio.to_thread.run_sync(begun.wait, 10)
+        group.start_soon(cancelled, second, lambda: done.append("withdrawn"))
+        last = asyncio.gather(
+            make(fails), make(lambda: done.append("last")), make(fails), return_exceptions=True
+        )
+        await asyncio.sleep(0)
+        first.cancel()
+        second.cancel()
+        await gone_on.wait()
+        assert done == ["its caller goes on"]  # the second's
+        may_end.set()
+        assert [type(one) for one in await last] == [ValueError, type(None), ValueError]
+    assert sorted(done) == ["its caller goes on"] * 2 + ["last", "long"]
+    assert done.index("long") < done.index("last")
 
 
 async def test_one_that_cannot_be_journalled_takes_no_other_along(

@@ -70,7 +70,7 @@ class SlowJournal(SqliteJournal):
         self._fuse = fuse
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
-        loop.threads.append(self._one)
+        loop.threads.append(self._calls.thread)
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         await asyncio.sleep(self._seconds)

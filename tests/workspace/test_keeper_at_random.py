@@ -157,7 +157,7 @@ class Play:
         async with SqliteJournal.opened(self.journal) as journal:
             loop = asyncio.get_running_loop()
             assert isinstance(loop, VirtualTimeLoop)
-            loop.threads.append(journal._one)  # pyright: ignore[reportPrivateUsage]
+            loop.threads.append(journal._calls.thread)  # pyright: ignore[reportPrivateUsage]
             await at_start(journal)
             async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
                 self.bench = bench
