@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sidecar.disk import git_head
 from sidecar.workspace.behind import disk_watch, file_reviews, tree_notes
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.review import taking_back
 from sidecar.workspace.review.taking_back import TOGETHER
 from tests.support.editor_fake import FakeEditor
@@ -30,10 +32,14 @@ MANY, MORE = 150, 700
 
 
 class SlowDisk(MemoryJournal):
-    """Each wait for it takes half a second."""
+    """Each wait for it takes so long."""
+
+    def __init__(self, seconds: float = 0.5) -> None:
+        super().__init__()
+        self._seconds = seconds
 
     async def begin(self, entry: Any, takes_back: Any = ()) -> str:
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(self._seconds)
         return await super().begin(entry, takes_back)
 
 
@@ -202,6 +208,25 @@ def test_however_many_they_are(tmp_path: Path, count: int, named: int, is_commit
     assert not [words for level, words in editor.shown if level == "warning"]
 
 
+@pytest.mark.parametrize(
+    ("work", "named"), [(changes, 0), (changes, MORE), (moves, 0), (modes, 0), (Path.unlink, 0)]
+)
+def test_the_disk_is_waited_for_a_few_times_however_many_they_are(
+    tmp_path: Path, work: Callable[[Path], None], named: int
+) -> None:
+    """A turn's end has time for five waits of two seconds. Two for each file that is moved, of which the journal has two entries."""
+    before = start(tmp_path, MORE)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == MORE
+        assert not (await bench.workspace.review.revert_turn(bench.session, 1)).impossible
+        assert files(tmp_path) == before
+
+    script = command(work, named, ends=False, count=MORE)
+    editor = play(tmp_path, VSCODE, script, after=after, journal=SlowDisk(2), custom=False)
+    assert not [words for level, words in editor.shown if level == "warning"]
+
+
 def test_what_there_was_no_room_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of files that no commit has, contents are kept up to a bound: those of the others are not known, and that is said before and after."""
     start(tmp_path)
@@ -221,6 +246,7 @@ def test_what_there_was_no_room_for_is_told(tmp_path: Path, monkeypatch: pytest.
 def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start(tmp_path)
     monkeypatch.setattr(disk_watch, "LAST_LOOK_SECONDS", 0.7)
+    monkeypatch.setattr(sys.modules[side_by_side.__module__], "ROOM", 64)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         there = len(rows(bench))
@@ -242,6 +268,7 @@ def test_what_there_is_no_time_for_was_named_by_no_call_and_changed_first(
     """The order where time is short. Of the files, the one with the highest number changed last."""
     start(tmp_path)
     monkeypatch.setattr(disk_watch, "LAST_LOOK_SECONDS", 0.7)
+    monkeypatch.setattr(sys.modules[side_by_side.__module__], "ROOM", 64)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         there = {int(Path(row["uri"]).stem) for row in rows(bench)}

@@ -25,13 +25,14 @@ from sidecar.disk.watching import FolderWatch
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence, Named
-from sidecar.workspace.behind.found_files import AT_ONCE, FoundFiles
+from sidecar.workspace.behind.found_files import FoundFiles
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
-from sidecar.workspace.ports.background import Background, side_by_side
+from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -311,8 +312,11 @@ class DiskWatch:
         async def look(one: tuple[Session, Named]) -> None:
             await self._behind.unopened.look(one[0], one[1].path, one[1])
 
+        def size(one: tuple[Session, Named]) -> int:
+            return 0 if one[1].stat is None else one[1].stat.size
+
         async with self._one_look:
-            await side_by_side(every, look, AT_ONCE)
+            await side_by_side(every, look, size)
 
 
 def _is_at_or_beneath(path: str, folder: str) -> bool:

@@ -19,8 +19,9 @@ from sidecar.disk import Decoded, Missing
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.tree_notes import Touched
-from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
-from sidecar.workspace.ports.background import Background, side_by_side
+from sidecar.workspace.behind.turn_starts import Changed, TurnStarts, size_of
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
@@ -28,9 +29,6 @@ from sidecar.workspace.state.state import State
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 64
-"""How many files are looked at at the same time. Most of the work is waiting for the journal, which takes many files
-with one wait for the disk."""
 _LISTED = 5
 """How many files a message names. The rest are counted."""
 
@@ -159,7 +157,7 @@ class FoundFiles:
         rows = await self._behind.unopened.whole_rows(session, changed)
         for path in waiting.keys() - {row.path for row in rows}:
             waiting.pop(path, None)
-        await side_by_side(sorted(rows, key=_newest_first), look_at, AT_ONCE)
+        await side_by_side(sorted(rows, key=_newest_first), look_at, size_of)
         self._waiting.pop(session.id, None)
         if last:
             self._tell(session, left)

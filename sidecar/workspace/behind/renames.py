@@ -20,17 +20,14 @@ from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.gone import gone_at
-from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.behind.turn_starts import Changed, TurnStarts, size_of
 from sidecar.workspace.behind.whose import Whose
 from sidecar.workspace.edits.recording import Recorder
-from sidecar.workspace.ports.background import side_by_side
 from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
-
-AT_ONCE = 64
-"""How many renames wait for the journal at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Renames:
             if await self._enter(session, pair):
                 entered.update((pair.old.path, pair.new.path))
 
-        await side_by_side(await self._pairs(rows), enter, AT_ONCE)
+        await side_by_side(await self._pairs(rows), enter, lambda pair: size_of(pair.new))
         return [row for row in rows if row.path not in entered]
 
     async def _pairs(self, rows: Sequence[Changed]) -> list[_Pair]:

@@ -75,6 +75,11 @@ class Changed:
         return None if self.before.state is None else self.before.state.data
 
 
+def size_of(changed: Changed) -> int:
+    """Bytes of what is there now."""
+    return 0 if changed.stat is None else changed.stat.size
+
+
 @dataclass(slots=True)
 class _Look:
     """A look at the folders of one session whose turn begins."""

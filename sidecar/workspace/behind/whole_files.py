@@ -16,15 +16,12 @@ from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
-from sidecar.workspace.behind.turn_starts import Changed
+from sidecar.workspace.behind.turn_starts import Changed, size_of
 from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.edits.recording import Recorder
-from sidecar.workspace.ports.background import side_by_side
 from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.state.state import State
-
-AT_ONCE = 64
-"""How many changes wait for the journal at the same time."""
 
 
 class WholeFiles:
@@ -50,7 +47,7 @@ class WholeFiles:
         """Enters the changes of symbolic links and modes. Returns the rows that are not about links: the text may have
         changed beside the mode."""
         left: list[Changed] = []
-        await side_by_side(rows, lambda row: self._row(row, left), AT_ONCE)
+        await side_by_side(rows, lambda row: self._row(row, left), size_of)
         return left
 
     async def _row(self, row: Changed, left: list[Changed]) -> None:

@@ -31,6 +31,7 @@ from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.ports.side_by_side import side_by_side
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.ledgers import Reviewed
@@ -288,8 +289,7 @@ class Keeper:
                 moved, self._moved = self._moved, {}
                 self._editor.changes_moved([r.uri for r in moved.values()])
                 stored = {uri: r for uri, r in moved.items() if not (r.live and uri in self._held)}
-                for reviewed in stored.values():
-                    await self._store_one(reviewed)
+                await side_by_side(stored.values(), self._store_one, lambda one: len(self.text_of(one)))
                 # Last: what moved with a renamed file is in the journal at all times, under one name or both
                 done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
                 if done:

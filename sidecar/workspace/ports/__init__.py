@@ -8,4 +8,5 @@ nobody.py          NoEditor, NoAgents: for a workspace without either
 ports.py           What the workspace needs from outside, as Protocols
 prompt_context.py  The context of a prompt, on request: a selection and its diagnostics, as blocks after the prompt
 session_ports.py   Values that cross the ports between workspace, editor and agents, besides prompts
+side_by_side.py    side_by_side: one piece of work for each of many files, many at the same time
 """

@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-import anyio
 import anyio.abc
-import anyio.lowlevel
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-async def side_by_side(items: Collection[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
-    """Does `work` for each item, at most `at_once` at the same time. For work that mostly waits for a disk, which
-    serves many requests as fast as one. When it is cancelled, work that has begun is finished, and no more is begun."""
-    left = iter(items)
-
-    async def some() -> None:
-        for item in left:
-            with anyio.CancelScope(shield=True):
-                await work(item)
-            await anyio.lowlevel.checkpoint_if_cancelled()
-
-    async with anyio.create_task_group() as group:
-        for _ in range(min(at_once, len(items))):
-            group.start_soon(some)
 
 
 class Background:
