@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.kept_hunks import from_json
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -165,3 +166,46 @@ def test_what_the_user_had_emptied_is_not_filled(tmp_path: Path, opened_later: b
         assert editor.text("a.txt") == ""
 
     play(tmp_path, VSCODE, script, before=opened, custom=custom)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("seconds", [None, 0.0, 0.1, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_it_is_moved_before_the_editor_takes_what_it_was_filled_with(
+    tmp_path: Path, is_saved: bool, seconds: float | None, custom: bool
+) -> None:
+    """Nobody but the agent has emptied the document, though the file is not there any more: its text comes back, also over the empty one when that was
+    saved."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", "a.txt")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.3)
+        tick()
+        if seconds is not None:
+            (tmp_path / "a.txt").write_text(CHANGED)
+            await asyncio.sleep(seconds)
+        tick()
+        (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+        tick()
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        if is_saved:
+            assert editor.saves("a.txt") or editor.overwrites("a.txt")
+            await asyncio.sleep(2)
+        result = await bench.workspace.review.reject(Selector(everything=True))
+        assert not result.impossible
+        await asyncio.sleep(2)
+        _ = editor.saves("a.txt") or editor.overwrites("a.txt")
+        assert (tmp_path / "a.txt").read_text() == editor.text("a.txt") == BASE
+        assert not (tmp_path / "b.txt").exists()
+        await asyncio.sleep(2)
+        assert not listed(bench)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)

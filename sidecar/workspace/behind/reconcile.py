@@ -278,7 +278,7 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         if isinstance(found, Resolved) and found.path == path:
             return found.stat == tracked.stat
-        return path is None or self._storage.stat(path) == tracked.stat
+        return path is None or tracked.is_known_with(self._storage.stat(path))
 
     async def look(self, tracked: Tracked) -> bool:
         """Brings mirror and disk together if the file changed since it was last seen. If the user types or somebody
@@ -309,11 +309,12 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         if path is None or tracked.closed or tracked.document.desynchronised is not None:
             return
-        stat = self._storage.stat(path)
-        if stat == tracked.stat:
+        if tracked.is_known_with(self._storage.stat(path)):
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
+            if not await self._stays_empty(tracked, path):
+                return
             tracked.on_disk(None, None)
             tracked.history.put_there()
             self._behind.gone(tracked.document.uri)
@@ -391,6 +392,24 @@ class Reconciler:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
                     await self._settling.settle(tracked, seen, on_disk.text, is_save=is_save)
+
+    async def _stays_empty(self, tracked: Tracked, path: str) -> bool:
+        """The file is gone. If it had been emptied to be filled, and the document has taken the empty text but will not get the other: that its text is
+        gone is a change of whoever emptied the file. Returns False if that cannot be entered: then it is found when the file is back."""
+        uri, before = tracked.document.uri, tracked.saved
+        emptied = self._emptied.get(uri)
+        if emptied is None or before is None or not _has_taken_that(tracked, emptied):
+            return True
+        async with self._behind.one_at_a_time(tracked):
+            seen = await self._behind.seen(tracked, path, str(before), "", emptied, since=tracked.since)
+        if seen is None or seen.changes is None:
+            return False
+        self._settling.brings_in(tracked, seen)
+        tracked.on_disk("", tracked.since)  # as the document last took it
+        del self._emptied[uri]
+        with anyio.CancelScope(shield=True):
+            await self._settling.settle(tracked, seen, "")
+        return True
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None

@@ -307,6 +307,11 @@ class Tracked:
         if is_users is not None:
             self.edited = self.user_dirty = is_users
 
+    def is_known_with(self, stat: Stat | None) -> bool:
+        """Whether the disk, where the file has this stat (None: there is none), was read since it was written. Of a file that was to be compared once
+        more (`not_yet`), and is gone since, that is not known."""
+        return stat == self.stat and (stat is not None or self.saved is None)
+
     def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
         """Record that the disk was read and holds `text`, which is the document's text with this number. `by_editor`: the editor saved it. The
         document's later changes count as unsaved, whatever the editor reported."""
