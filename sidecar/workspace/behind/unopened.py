@@ -283,7 +283,10 @@ class Unopened:
             was_removed=self._files.was_removed(path),
         )
         self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
-        self._files.is_now(path, state)
+        if before is None and not parts:
+            self._files.came(path)  # it is the user's, or as it was when the turn began, but for its mode
+        else:
+            self._files.is_now(path, state)
         if maker is not None and maker.unknown and parts and parts[-1].session is None:
             parts = []
         if parts:
