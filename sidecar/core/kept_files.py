@@ -6,7 +6,8 @@ import json
 from typing import NamedTuple
 
 from sidecar.core.file_state import FileState
-from sidecar.core.ledger import Author
+from sidecar.core.kept_hunks import from_json, to_json
+from sidecar.core.ledger import Author, Hunk
 
 KEPT = "acp-sidecar-file:"
 """The prefix of id and URI for entries that the journal stores among the ledgers of documents."""
@@ -21,6 +22,8 @@ class KeptFile(NamedTuple):
     author: Author
     moved_from: str = ""
     removal: str = ""
+    hunks: tuple[Hunk, ...] | None = None
+    """What was under review in the text that was there; None: not known."""
 
 
 def to_kept(kept: KeptFile) -> tuple[str, bytes]:
@@ -42,6 +45,8 @@ def to_kept(kept: KeptFile) -> tuple[str, bytes]:
             author.unknown,
         ],
     }
+    if kept.hunks is not None:
+        about["hunks"] = to_json(kept.hunks).decode("utf-8", "surrogatepass")
     data = (b"" if before is None else before.data) + (b"" if after is None else after.data)
     return data.decode("latin-1"), json.dumps(about).encode()
 
@@ -61,6 +66,7 @@ def from_kept(text: str, about: bytes) -> KeptFile | None:
         path, moved_from = (
             bytes.fromhex(row[name]).decode("utf-8", "surrogateescape") for name in ("path", "from")
         )
+        hunks = tuple(from_json(row["hunks"].encode("utf-8", "surrogatepass"))) if "hunks" in row else None
     except (ValueError, KeyError, TypeError):
         return None
-    return KeptFile(path, before, after, author, moved_from, row.get("removal", ""))
+    return KeptFile(path, before, after, author, moved_from, row.get("removal", ""), hunks)

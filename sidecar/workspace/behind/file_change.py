@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sidecar.core.file_state import FileState
 from sidecar.core.json_types import Json
-from sidecar.core.ledger import Author
+from sidecar.core.ledger import Author, Hunk
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk.states import text_of
@@ -26,6 +26,8 @@ class FileChange:
     """The file's old path, if it was renamed; `before` is None then."""
     removal: str = ""
     """The journal's id of its removal from the old path."""
+    hunks: tuple[Hunk, ...] | None = None
+    """What was under review in `old_text`, and is so again once the change is put back; None: not known."""
 
     @property
     def uri(self) -> DocumentUri:
@@ -43,6 +45,11 @@ class FileChange:
     @property
     def begins_with_text(self) -> bool:
         return self.before is None or self.old_text is not None
+
+    @property
+    def ends_text(self) -> bool:
+        """Since this change the text that was there is not: what was under review in it is neither."""
+        return self.old_text is not None and not self.moved_from and self.kind != "mode"
 
     @property
     def is_made_empty(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import anyio.to_thread
 
@@ -17,12 +18,12 @@ from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.half import has_half_of
 from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
-from sidecar.core.ledger import Author
+from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, from_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import FolderSyncs, Stat
 from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal.entry import Recorded, author_of
@@ -33,6 +34,9 @@ from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+
+_Says: TypeAlias = "DocumentUri | tuple[Hunk, ...] | None"
+"""The document whose review has the hunks of a text, or these themselves; None: nobody knows them."""
 
 _MOST = 64 * 1024 * 1024
 """Bytes up to which a file's content is compared."""
@@ -82,30 +86,35 @@ class FileReviews:
         return self._now.get(path)
 
     def came(self, path: str, session: Session | None = None) -> FileChange | None:
-        """There is a text under the path: from now on its changes are hunks. Drops and returns the row that ended in no
-        text (the file was removed, or emptied as a whole), if there is one. The hunks begin with what was there before that row.
+        """There is a text under the path: from now on its changes are hunks. Drops the newest rows that ended in no text (the file was removed, or
+        emptied as a whole), and returns them as one. The hunks begin with what was there before them.
 
-        `session`: whose turn put the text there. The row of an empty file that another session or turn had made stays.
+        `session`: whose turn put the text there; None: nobody's. The row of an empty file that another session or turn had made stays.
         """
         for renamed in [c for c in self if c.moved_from == path]:
             self._is_a_copy(renamed)  # there are two files now: a new one, and one that is back
             if renamed.new_text is not None:
                 self._state.back_under(from_path(path), renamed.uri, renamed.new_text)
             self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
-        gone = self.last(path)
-        if gone is not None and not (gone.leaves_nothing and gone.begins_with_text):
-            gone = None
-        if gone is not None and gone.is_made_empty and session is not None:
-            is_its = (gone.author.session, gone.author.turn) == (session.id, session.turn)
-            gone = gone if is_its else None
-        if gone is not None:
-            self._drop(gone)
-            if gone.before is not None:
-                self._began_as[path] = gone.before
+        gone: FileChange | None = None
+        while (last := self._left_nothing(path, session)) is not None:
+            self._drop(last)
+            gone = last if gone is None else replace(last, after=gone.after)
+        if gone is not None and gone.before is not None:
+            self._began_as[path] = gone.before
+            self._is_back(gone, gone.old_text)
         last = self.last(path)
         if last is None or not last.makes_text:
             self._now.pop(path, None)
         return gone
+
+    def _left_nothing(self, path: str, session: Session | None) -> FileChange | None:
+        """The newest row of the path, if `came` drops it."""
+        last = self.last(path)
+        if last is None or not (last.leaves_nothing and last.begins_with_text):
+            return None
+        is_its = session is not None and (last.author.session, last.author.turn) == (session.id, session.turn)
+        return last if is_its or not last.is_made_empty else None
 
     def began_as(self, path: str) -> FileState | None:
         """What the changes of a file begin with, if it came in this turn where an agent had removed a file."""
@@ -170,9 +179,10 @@ class FileReviews:
         removal: str = "",
         *,
         is_whole: bool = False,
+        hunks: tuple[Hunk, ...] | None = None,
     ) -> None:
         """Puts a change under review. It is combined with an earlier change of the same path in the same turn. `is_whole`: where it led from one text
-        to another, that is this row; otherwise it is hunks."""
+        to another, that is this row; otherwise it is hunks. `hunks`: what was under review in the text before it; None: what is so now."""
         self._now[path] = after
         is_whole |= before is not None and text_of(before) is None
         for known in self:
@@ -181,7 +191,7 @@ class FileReviews:
                 and known.author.same_turn(author)
                 and known.author.unknown == author.unknown
             ):
-                before = known.before
+                before, hunks = known.before, known.hunks
                 is_whole |= is_between_texts(known.before, known.after)
                 moved_from, removal = (
                     (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
@@ -191,11 +201,39 @@ class FileReviews:
             before = replace(after, mode=before.mode)
         if before == after and not moved_from:
             return
-        change = FileChange(self._next_id, path, before, after, author, moved_from, removal)
+        change = FileChange(self._next_id, path, before, after, author, moved_from, removal, hunks)
+        if change.ends_text and hunks is None:
+            change = replace(change, hunks=self._ends(change))
         self._next_id += 1
         self._changes[change.id] = change
         self._entered.append(change)
         self._moved(change)
+
+    def _ends(self, change: FileChange) -> tuple[Hunk, ...] | None:
+        """Takes what is under review in the text that the change ends out of the document's review, and returns it; None if it is not known."""
+        reviewed, text = self._state.ledgers.get(change.uri), change.old_text
+        assert text is not None, "it ends a text"
+        if reviewed is None or reviewed.live:
+            return self._hunks_in(change.uri, text)
+        reviewed.seen(Text.of(text))
+        hunks = tuple(reviewed.ledger.hunks)
+        if hunks:
+            reviewed.gone()
+            self._state.ledgers.moved(reviewed)
+        return hunks
+
+    def _is_back(self, change: FileChange, text: str | None) -> None:
+        """The text that the change had ended is back, as `text` (raw) by now, and with it what was under review there. Not what was done there since,
+        although it may say the same."""
+        uri, old = change.uri, change.old_text
+        reviewed = self._state.ledgers.get(uri)
+        if text is None or old is None or not change.ends_text or self._state.documents.get(uri) is not None:
+            return
+        if change.hunks is not None and (change.hunks or reviewed is not None):
+            reviewed = self._state.ledgers.restore(uri, old, change.hunks)
+        if reviewed is not None:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)
 
     async def removed_again(self, path: str, undone: Sequence[str]) -> None:
         """The file is gone. The command line may have taken back that it was created anew. Then an agent's earlier
@@ -262,44 +300,57 @@ class FileReviews:
             return
         paths = {path: None for change in self for path in (change.path, change.moved_from) if path}
         there = await anyio.to_thread.run_sync(lambda: {path: _found(path) for path in paths})
+        says: dict[str, _Says] = {path: from_path(path) for path in paths}
         async for change in in_steps(sorted(self, key=_number, reverse=True)):
             now = there.get(change.path)
             if change.id not in self._changes or change.path not in there:
                 continue
             if self._is_acting():
                 return
-            if not shows(now, change) and not shows(self._without_hunks(change, now), change):
+            less = self._without_hunks(change, now, says[change.path])
+            if not shows(now, change) and not shows(less, change):
                 self._drop(change)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
+                says[change.moved_from] = says[change.path]
             elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
                 there[change.path] = replace(now, mode=change.before.mode)
             else:
-                there[change.path] = change.before
+                there[change.path], says[change.path] = change.before, change.hunks
 
     def _is_acting(self) -> bool:
         return any(session.running for session in self._state.sessions)
 
     def _without_hunks(
-        self, change: FileChange, now: FileState | Refusal | None
+        self, change: FileChange, now: FileState | Refusal | None, says: _Says
     ) -> FileState | Refusal | None:
         """The file, which is `now`, without the changes of its text that are under review and have a known author; `change.after` if nobody knows which
-        these are in the file, because its document says something else."""
-        reviewed = self._state.ledgers.get(change.uri)
+        these are."""
         text = text_of(now) if isinstance(now, FileState) else None
-        if not change.makes_text or not isinstance(now, FileState) or reviewed is None or text is None:
+        if not change.makes_text or not isinstance(now, FileState) or text is None:
             return now
-        tracked = self._state.documents.get(reviewed.uri)
+        hunks = self._hunks_in(says, text) if isinstance(says, str) else says
+        base = change.new_text if hunks is None else Ledger(hunks).base_of_known(text)
+        if base == change.new_text and change.after is not None:  # in whatever encoding
+            return change.after if hunks is None else replace(change.after, mode=now.mode)
+        return now
+
+    def _hunks_in(self, uri: DocumentUri, text: str) -> tuple[Hunk, ...] | None:
+        """What is under review in the file, which says `text` (raw); None if nobody knows, because its document says something else."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is None:
+            return ()
+        tracked = self._state.documents.get(uri)
         ledger, was = reviewed.ledger.copy(), reviewed.text
         if reviewed.live and tracked is not None:
             was = tracked.settled_text()
             if str(was) != text:
                 file = tracked.hunks_then.file
                 if file is None or str(file.text) != text:
-                    return change.after
+                    return None
                 ledger, was = ledger.elsewhere(file.hunks), file.text
         ledger.user_led(was, Text.of(text))
-        return saying(now, ledger.base_of_known(text), change.path)
+        return tuple(ledger.hunks)
 
     async def _less_undone(self) -> None:
         undone = await self._journal.undone([change.author.write for change in self])
@@ -319,11 +370,37 @@ class FileReviews:
     def keep(self, change: FileChange) -> None:
         self._drop(change)
 
+    def kept_in(self, uri: DocumentUri, text: Text, was: Ledger, now: Ledger) -> None:
+        """In `text`, in which a row may have made what is beneath the hunks, the user kept some hunks: of `was` under review, `now` is left. What was
+        kept counts as made by the row from now on."""
+        path, newest = to_path(uri), self._next_id
+        for change in sorted(self, key=_number, reverse=True):
+            if change.path != path or change.id > newest or change.kind == "mode":
+                continue
+            if not change.moved_from:
+                if change.makes_text and change.new_text == was.base_of_known(str(text)):
+                    self._makes(change, now.base_of_known(str(text)))
+                return
+            path, newest = change.moved_from, change.id  # the text came from there
+
+    def _makes(self, change: FileChange, text: str) -> None:
+        """The row has made this text (raw)."""
+        if change.after is not None:
+            changed = replace(change, after=saying(change.after, text, change.path))
+            self._changes[change.id] = changed
+            self._entered.append(changed)
+            self._moved(changed)
+
     async def as_it_is_put_back(self, change: FileChange) -> FileChange:
         """The row with the states right before and after it is put back, for the journal. A moved file and a file whose
         mode changed keep their current content, and the mode that a later row has set. A file that was created empty,
         and is empty again, may have any mode."""
         change = self._changes.get(change.id, change)  # `goes_on` may have been called
+        if change.makes_text and not change.is_made_empty:
+            now = await self.found(change.path)  # perhaps in another encoding since
+            if isinstance(now, FileState) and change.after is not None and text_of(now) == change.new_text:
+                change = replace(change, after=replace(now, mode=change.after.mode))
+            return change
         if not (change.moved_from or change.kind == "mode" or change.is_made_empty):
             return await self._without_gone(change)
         now = await self.found(change.path)
@@ -338,7 +415,9 @@ class FileReviews:
 
         It outlasts a crash only after `syncs`. Call `rejected` after that.
         """
-        if change.moved_from:
+        if any(c.moved_from == change.path and c.id > change.id for c in self):
+            why = "the file was moved since; reject that first"
+        elif change.moved_from:
             why = await self._move_back(change, syncs)
         elif change.kind == "mode":
             why = await self._put_mode(change, syncs)
@@ -358,9 +437,12 @@ class FileReviews:
 
     async def rejected(self, change: FileChange) -> None:
         """The change was put back, and that outlasts a crash."""
+        stored = self._changes.get(change.id, change)
         if change.moved_from:
             await self._take_along(change)
-        await self._drop_beneath(self._changes.get(change.id, change))
+        else:
+            self._is_back(stored, text_of(change.before))
+        await self._drop_beneath(stored)
 
     async def _take_along(self, moved: FileChange) -> None:
         """What was done to a file since it was moved goes back with it."""
@@ -444,7 +526,8 @@ class FileReviews:
             if above.moved_from or begins is above.before:
                 return found, False
             ends = without(change, above.after) if change.kind == "mode" else above.after
-            found.append(replace(above, before=begins, after=ends))
+            hunks = above.hunks if change.kind == "mode" else change.hunks
+            found.append(replace(above, before=begins, after=ends, hunks=hunks))
             if ends is above.after:
                 return found, False
         return found, True
@@ -495,7 +578,13 @@ class FileReviews:
 
     async def _store(self, change: FileChange) -> None:
         kept = KeptFile(
-            change.path, change.before, change.after, change.author, change.moved_from, change.removal
+            change.path,
+            change.before,
+            change.after,
+            change.author,
+            change.moved_from,
+            change.removal,
+            change.hunks,
         )
         if change.id in self._changes:
             await self._journal.save_ledger(_name(change), *to_kept(kept))
@@ -511,9 +600,7 @@ class FileReviews:
         for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
             self._dropped.append(name)
             is_whole = is_between_texts(row.before, row.after)
-            self.enter(
-                row.path, row.before, row.after, row.author, row.moved_from, row.removal, is_whole=is_whole
-            )
+            self.enter(*row[:6], is_whole=is_whole, hunks=row.hunks)
         await self._tell()
         self._now.clear()
 

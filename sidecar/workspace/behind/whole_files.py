@@ -10,9 +10,7 @@ from dataclasses import replace
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, from_path, to_path
-from sidecar.disk import Decoded, decode
+from sidecar.core.uri import from_path, to_path
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
@@ -51,14 +49,14 @@ class WholeFiles:
         return left
 
     async def _row(self, row: Changed, left: list[Changed]) -> None:
-        was, path = row.before.state, row.path
+        path = row.path
+        was = row.before.state or self._files.began_as(path)
         if row.link is not None or (was is not None and was.is_link):
             now = await self._files.found(path)
             if not isinstance(now, Refusal) and was != now and not self._files.says(path, now):
                 await self._enter_row(row, was, now)
             return
         left.append(row)
-        was = was or self._files.began_as(path)
         there = self._files.known(path) or was
         if there is not None and not there.is_link and row.mode is not None and there.mode != row.mode:
             await self._enter_row(row, was, replace(there, mode=row.mode))
@@ -78,8 +76,6 @@ class WholeFiles:
             self._editor.show("warning", author.message)
             return
         uri = from_path(path)
-        if after is None:
-            self._forget_review(uri, before)
         self._files.enter(path, before, after, author)
         if part.session is not None:
             lines = before.data.count(b"\n") if before is not None and after is None else 0
@@ -121,20 +117,12 @@ class WholeFiles:
         return next((author for author in makers if author.unknown), makers[0])
 
     def forget(self, path: str) -> None:
-        """Whoever made the file has removed it again."""
+        """Whoever made the file has removed it again. What was under review in it is kept in case it comes back."""
         row = self._files.last(path)
         if row is not None and row.kind == "created":
             self._files.keep(row)
-        self._forget_review(from_path(path), None)
-
-    def _forget_review(self, uri: DocumentUri, last: FileState | None) -> None:
-        """The file is gone, and with it what was under review in it. That is kept in case the file comes back as it was
-        last (`last`), including what somebody changed in it since it was looked at."""
-        reviewed = self._state.ledgers.get(uri)
+        reviewed = self._state.ledgers.get(from_path(path))
         if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
-            decoded = None if last is None or last.is_link else decode(last.data)
-            if isinstance(decoded, Decoded):
-                reviewed.seen(Text.of(decoded.text))
             reviewed.gone()
             self._state.ledgers.moved(reviewed)
 

@@ -192,22 +192,17 @@ class Rejecter:
                 data = None if wanted is None or wanted.is_link else decode(wanted.data)
                 text = data.text if isinstance(data, Decoded) else None
                 self._state.documents.disk.taken_back(from_path(path), text)
-                gone_with = "" if changes[number].new_text is not None else changes[number].author.write
-                self._is_back(from_path(path), text, gone_with)
+                if text is not None and changes[number].moved_from:
+                    self._is_back(from_path(path), text)
         return results
 
-    def _is_back(self, uri: DocumentUri, text: str | None, gone_with: str) -> None:
-        """A file has `text` again (raw; None: it has none). What was under review in it when it went is so again, also if the user changes the file
-        before anybody looks. `gone_with`: the write (the journal's id) since which the text was not there; "": it was. What was done there later, and
-        rejected, may have said the same: it is not in the text."""
+    def _is_back(self, uri: DocumentUri, text: str) -> None:
+        """A file that was moved is back, with `text` (raw). What was under review in it when it went is so again, also if the user changes the file
+        before anybody looks."""
         reviewed = self._state.ledgers.get(uri)
-        if text is None or reviewed is None or reviewed.live or not (reviewed.is_gone or gone_with):
-            return
-        reviewed.seen(Text.of(text))
-        if gone_with:
-            hunks = reviewed.ledger.hunks
-            reviewed.ledger.goes_to([h for h in hunks if any(v.author.write < gone_with for v in h.versions)])
-        self._state.ledgers.moved(reviewed)
+        if reviewed is not None and reviewed.is_gone:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)
 
     def _in_the_way(self, change: FileChange) -> str:
         """Why the change cannot be reverted now, as a message; "" if no reason is known. A file does not go while somebody has unsaved text in it. One

@@ -161,7 +161,9 @@ class Review:
                     self._decided.count(hunk.author, "kept")
                     result.done.append(reviewed.change_id(hunk.id))
                 text = self._keeper.text_of(reviewed)
+                was = reviewed.ledger.copy()
                 reviewed.ledger.keep([hunk.id for hunk in hunks], selector.whose)
+                self.files.kept_in(reviewed.uri, text, was, reviewed.ledger)
                 self._picked(reviewed, text, hunks, selector)
                 self._state.ledgers.moved(reviewed)
             for change in self._files_selected(selector):

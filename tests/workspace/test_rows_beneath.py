@@ -1,0 +1,184 @@
+"""What stands beneath a row of a whole file stays: earlier rows of its path, and the hunks in the text that was there (test_file_rows_at_random.py found each
+of these). With the real journal, which knows what was under review in a text that is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.recovery.settle import at_start
+from sidecar.workspace.review.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, a_workspace
+from tests.turns.journals import SlowJournal
+from tests.turns.world import entries
+from tests.workspace.test_behind import Agent, Turn
+from tests.workspace.test_gone_again import acts, plays, puts, removes
+from tests.workspace.test_rows_upon_rows import Act, chmods, links, moves_here, nothing_there
+
+BYTES, TEXT, OTHER = b"\0bytes", b"text\n", b"other\n"
+EMPTY = puts(b"")
+orders = pytest.mark.parametrize("order", ["at once", "the oldest first", "the newest first"])
+
+
+def moves_to(name: str) -> Act:
+    return lambda folder: (folder / "a.txt").rename(folder / name)
+
+
+def all_of(*some: Act) -> Act:
+    def act(folder: Path) -> None:
+        for one in some:
+            one(folder)
+
+    return act
+
+
+async def listed(bench: Bench) -> list[dict[str, Any]]:
+    return list(map(dict, await bench.workspace.review.listed(Selector())))
+
+
+def _age(row: dict[str, Any]) -> tuple[int, bool, str]:
+    return row["turn"], "file" not in row, row["changeId"]
+
+
+def tells(folder: Path, turns: Sequence[Sequence[Act]], order: str, *, restarts: bool = False) -> None:
+    """Each turn is of a session of its own. What each has changed is listed after it; and then all is rejected."""
+    agents, left = Agent(), list(turns)
+    before = entries(folder)
+
+    async def script(turn: Turn) -> None:
+        for act in left.pop(0):
+            await acts(act)(turn)
+
+    agents.script = script
+
+    async def works(bench: Bench) -> None:
+        sessions = [await bench.another_session() for _ in turns]
+        for session in sessions:
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+            paths = {row["uri"] for row in await listed(bench)}
+            paths |= {row["file"]["from"] for row in await listed(bench) if row.get("file", {}).get("from")}
+            now = entries(folder)
+            for name in before.keys() | now.keys():
+                assert before.get(name) == now.get(name) or bench.uri(name) in paths, (name, now)
+
+    async def rejects(bench: Bench) -> None:
+        review = bench.workspace.review
+        if order == "at once":
+            await review.reject(Selector(everything=True))
+        while rows := sorted(await listed(bench), key=_age, reverse=order == "the newest first"):
+            done: list[str] = []
+            for row in rows:
+                done += (await review.reject(Selector(change_ids=frozenset([row["changeId"]])))).done
+            assert done, rows
+
+    async def main() -> None:
+        for part in [[works], [rejects]] if restarts else [[works, rejects]]:
+            journal = SlowJournal(folder.parent / "journal", 0)
+            await at_start(journal)
+            editor = FakeEditor(VSCODE, folder)
+            async with a_workspace(folder, editor, agents, journal=journal) as bench:
+                agents.bench = bench
+                bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+                editor.attach(bench.workspace.apply)
+                await bench.workspace.restore_reviews()
+                for one in part:
+                    await one(bench)
+                await asyncio.sleep(5)
+            await journal.close()
+
+    run(main())
+    assert entries(folder) == before
+
+
+STORIES: dict[str, tuple[Act, list[list[Act]]]] = {
+    # Hunks stand beneath a row whose text replaced theirs as a whole
+    "a changed text is bytes, and another text": (
+        puts(TEXT),
+        [[puts(OTHER)], [puts(BYTES), puts(b"third\n")]],
+    ),
+    "a changed text is a link": (puts(TEXT), [[puts(OTHER)], [links()]]),
+    # Rows stand beneath hunks that stand beneath a row
+    "bytes are a text, which is changed and removed": (puts(BYTES), [[puts(TEXT)], [puts(OTHER)], [removes]]),
+    "bytes are a text, which is emptied and removed": (
+        puts(BYTES),
+        [[puts(TEXT), puts(b"", "c.txt"), moves_here("c.txt")], [removes]],
+    ),
+    "made empty, filled, and moved": (nothing_there, [[EMPTY], [puts(TEXT)], [moves_to("b.txt")]]),
+    # What is put in the place of a removed file begins with that file
+    "a removed text is back as a link": (puts(TEXT), [[removes], [puts(OTHER), links()]]),
+    "removed, and made empty and filled as it was with another mode": (
+        puts(TEXT),
+        [[removes], [EMPTY, all_of(puts(TEXT), chmods(0o755))]],
+    ),
+    # A file that is removed and made anew in one turn has another mode
+    "an empty file is another empty file": (
+        EMPTY,
+        [[all_of(puts(b"", "c.txt"), chmods(0o755, "c.txt")), moves_here("c.txt")]],
+    ),
+    "an empty file is removed, and made empty": (EMPTY, [[removes, all_of(EMPTY, chmods(0o755))]]),
+}
+
+
+@orders
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("story", STORIES)
+def test_all_of_it_is_taken_back(tmp_path: Path, story: str, order: str, restarts: bool) -> None:
+    begins_with, turns = STORIES[story]
+    (folder := tmp_path.resolve() / "w").mkdir()
+    begins_with(folder)
+    tells(folder, turns, order, restarts=restarts)
+
+
+@pytest.mark.parametrize("many", [1, 2], ids=["one of two", "both"])
+def test_what_is_kept_in_a_text_that_was_bytes_leaves_the_row_beneath(tmp_path: Path, many: int) -> None:
+    puts(BYTES)(tmp_path)
+    before = entries(tmp_path)
+
+    async def after(bench: Bench) -> None:
+        hunks = [str(row["changeId"]) for row in await listed(bench) if "file" not in row]
+        assert len(hunks) == 2
+        bench.workspace.review.keep(Selector(change_ids=frozenset(hunks[:many])))
+        left = await listed(bench)
+        assert len(left) == 3 - many
+        assert [row["file"]["kind"] for row in left if "file" in row] == ["changed"]
+
+    steps = [b"one\ntwo\nthree\n", b"ONE\ntwo\nthree\n", b"ONE\ntwo\nTHREE\n"]
+    plays(tmp_path, *([acts(puts(text))] for text in steps), after=after)
+    assert entries(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "data", [TEXT.decode().encode("utf-16"), b"\xef\xbb\xbf" + TEXT], ids=["utf-16", "BOM"]
+)
+def test_a_text_that_was_bytes_gets_another_encoding(tmp_path: Path, data: bytes) -> None:
+    puts(BYTES)(tmp_path)
+    before = entries(tmp_path)
+
+    async def after(bench: Bench) -> None:
+        assert [row["file"]["kind"] for row in await listed(bench)] == ["changed"]
+
+    plays(tmp_path, [acts(puts(TEXT))], [acts(puts(data))], after=after)
+    assert entries(tmp_path) == before
+
+
+def test_the_mode_of_a_file_that_was_moved_since_is_put_back_where_it_is(tmp_path: Path) -> None:
+    """Not in the link that is in its old place by now."""
+    puts(TEXT)(tmp_path)
+    before = entries(tmp_path)
+
+    async def after(bench: Bench) -> None:
+        mode = frozenset(str(r["changeId"]) for r in await listed(bench) if r["file"]["kind"] == "mode")
+        assert (await bench.workspace.review.reject(Selector(change_ids=mode))).impossible
+        assert mode <= {row["changeId"] for row in await listed(bench)}
+
+    plays(tmp_path, [acts(chmods(0o755))], [acts(moves_to("b.txt"))], [acts(links())], after=after)
+    assert entries(tmp_path) == before
