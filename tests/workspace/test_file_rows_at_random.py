@@ -282,9 +282,7 @@ class Play:
             selector = Selector(session_id=row["sessionId"], turn=row["turn"])
         done = await self.bench.workspace.review.reject(selector)
         self.say(f"{number} the user rejects {self._about(row)} by {selector}: {done}")
-        if row["changeId"] in done.done and row["changeId"] in [
-            one["changeId"] for one in await self._rows()
-        ]:
+        if row["changeId"] in done.done and _which(row) in map(_which, await self._rows()):
             self.problems.append(f"step {number}: {self._about(row)} was rejected, and is listed")
 
     def _keep(self, number: int, row: dict[str, Any]) -> None:
@@ -333,6 +331,11 @@ class Play:
         for name in NAMES:
             if disk[name] not in self.wanted[name] and name not in listed:
                 self.problems.append(f"in the end: {name} is {disk[name]} for {self.wanted[name]}")
+
+
+def _which(row: dict[str, Any]) -> tuple[str, str, int]:
+    """The change, of this turn: what an earlier one changed in the same lines stays under the same id."""
+    return row["changeId"], row["sessionId"], row["turn"]
 
 
 def _names(row: dict[str, Any]) -> list[str]:
