@@ -1,12 +1,15 @@
 """An agent's whole-file write: its request's first byte leaves, the whole workspace/applyEdit is there, through real processes.
 
 The edits are applied here and must give the agent's text; the editor then tells them back as its didChange, as editors do.
-The journal's commit is in between, so the same is measured with a journal that forgets at once.
+The journal's commit is in between, so the same is measured with a journal that forgets at once. Each write is of a text that
+nobody has seen before. "CPU" is the least processor time of all the sidecar's threads until then (Linux): on a busy machine it
+tells the journal's part better than the clock does.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +17,7 @@ from contextlib import ExitStack
 
 from benchmarks._common import Case, Missing, Seconds, have, hosts
 from benchmarks._common.measure import Run
-from benchmarks._common.processes import Scratch, unsupported
+from benchmarks._common.processes import Scratch, cpu_seconds, unsupported
 from benchmarks._common.texts import MB, code, edited
 
 WITHOUT_COMMITS = (sys.executable, "-m", "benchmarks._peers.sidecar_without_commits")
@@ -32,41 +35,49 @@ def cases() -> Iterator[Case]:
             ("100 KB, 5 edits", MB // 10, 5, ""),
         ):
             text = code(size)
-            other = edited(text, edits)
             facts: dict[str, float | str] = {"journal": "none"}
-            ours = _Writes(without, name, text, other, facts)
+            ours = _Writes(without, name, text, edits, facts, "CPU")
             peers: dict[str, Run | Missing] = {
-                "ours with the journal": _Writes(whole, name, text, other, {}).run
+                "ours with the journal": _Writes(whole, name, text, edits, facts, "CPU with the journal").run
             }
             for peer, host in others.items():
                 # They have no edit to make of it: this is what it takes to be handed the text.
                 words = f"{peer}, only taken in"
-                peers[words] = host if isinstance(host, Missing) else _taken_in(host, name, other)
+                peers[words] = (
+                    host if isinstance(host, Missing) else _taken_in(host, name, edited(text, edits))
+                )
             yield Case(name, ours.run, peers, target, facts)
 
 
 class _Writes:
-    """One document of ours, made to say one text and the other in turns."""
+    """One document of ours, edited once more in each round."""
 
     def __init__(
-        self, host: hosts.Host, name: str, text: str, other: str, facts: dict[str, float | str]
+        self, host: hosts.Host, name: str, text: str, edits: int, facts: dict[str, float | str], cpu: str
     ) -> None:
+        """`cpu`: what its processor time is called among the facts."""
         self._host = host
-        self._texts = [text, other]
+        self._text, self._edits, self._round = text, edits, 0
+        self._cpu, self._least = cpu, math.inf
         self._path = host.server.scratch.file(f"{name}.txt".replace(" ", ""), text)
         self._uri = host.server.open(self._path.name, text)
         assert host.agent.read(self._path) == text
         self._facts = facts
 
     def run(self) -> Seconds:
-        before, wanted = self._texts
+        self._round += 1
+        before, wanted = self._text, edited(self._text, self._edits, self._round)
         agent, server = self._host.agent, self._host.server
         request = agent.request("fs/write_text_file", path=str(self._path), content=wanted)
+        used = cpu_seconds(server.pid)
         start = time.perf_counter()
         agent.write(request)
         while b'"workspace/applyEdit"' not in (message := server.receive_bytes())[:100]:
             server.decline(json.loads(message))
         taken = time.perf_counter() - start
+        if used is not None and (now := cpu_seconds(server.pid)) is not None:
+            self._least = min(self._least, now - used)
+            self._facts[self._cpu] = f"{self._least * 1000:.1f} ms"
         asked = json.loads(message)
         (change,) = asked["params"]["edit"]["documentChanges"]
         assert change["textDocument"] == server.document(self._uri)
@@ -77,7 +88,7 @@ class _Writes:
         server.reply(asked["id"], {"applied": True})
         answer = server.until_line(agent)
         assert b'"error"' not in answer[:200], answer[:1000]
-        self._texts = [wanted, before]
+        self._text = wanted
         return Seconds(taken)
 
     def _measured(self, before: str, wanted: str, edits: int, size: int, message: int) -> None:

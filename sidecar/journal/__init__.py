@@ -5,6 +5,7 @@
     alive.py      which of the processes that wrote to it are still running
     database.py   the sqlite file: opens it, creates it, moves it aside if it is damaged
     texts.py      stores each text once, and later texts of a file as changes to earlier ones
+    recent_texts.py  RecentTexts: the texts that it met last, in memory
     store.py      Store: everything that is kept; synchronous; the command line uses it directly
     opened.py, writing.py, selecting.py   transactions, insertions, queries
     gone.py       what was taken back of a file's earlier writes since

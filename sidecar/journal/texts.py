@@ -13,7 +13,6 @@ import itertools
 import json
 import sqlite3
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,8 +22,8 @@ from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.core.inflight import led_to
 from sidecar.core.places import Places
-from sidecar.core.sharing import sharing
 from sidecar.core.text import Text
+from sidecar.journal.recent_texts import RecentTexts
 
 MAX_DEPTH = 32
 """The longest chain of changes from a text to one that is stored whole."""
@@ -32,8 +31,8 @@ WORTH_IT = 4
 """A text is stored as changes only if they take this many times less space."""
 LEVEL = 1
 """zlib's level: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
-REMEMBERED = 4 * 1024 * 1024
-"""Characters of texts kept in memory, because a write usually starts from the text that the last one left. The most recent text is kept whatever its size."""
+SOUND = 10_000
+"""The most hashes of sound texts that are kept."""
 PIECE = 256 * 1024
 """Characters that are encoded at a time: enough that the allocator returns their memory at once (glibc: from 128 KiB on)."""
 
@@ -58,9 +57,10 @@ class TextStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._recent: OrderedDict[bytes, Text] = OrderedDict()
-        self._size = 0
-        """The number of characters of these texts."""
+        self._recent = RecentTexts()
+        """A write usually starts from the text that the last one left, and a rejection leads to an earlier one: these need no hash."""
+        self._sound: set[bytes] = set()
+        """The hashes of texts that were stored or read here: whether they can be read is not tried again."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -89,8 +89,7 @@ class TextStore:
         whole = text if kept is None else kept
         if not one_of_many:
             for digest, known in self._recent.items():
-                same = known == text if isinstance(text, Text) else known.says(text)
-                if same and self.find(digest) is not None:
+                if known == whole and self.find(digest) is not None:
                     return Prepared(known, digest, None)
         digest = digest_of(encoded(text))
         known_id = self.find(digest)
@@ -105,10 +104,11 @@ class TextStore:
 
     def put(self, prepared: Prepared) -> int | None:
         """Store a prepared text within a transaction and return its id. Returns None if the text it builds on was deleted meanwhile; then prepare it again."""
-        self._remember(prepared.hash, prepared.text)
+        self._recent.add(prepared.hash, prepared.text)
         known = self.find(prepared.hash)
         if prepared.data is None:
             return known
+        self._is_known_sound(prepared.hash)
         if known is not None:
             if prepared.base is None:  # damaged, or stored by another process meanwhile; sound after this
                 self._connection.execute(
@@ -139,12 +139,13 @@ class TextStore:
             raise TextLost(text_id)
         known = self._recent.get(digest)
         if known is not None:
-            self._recent.move_to_end(digest)
             return known if known.is_narrow else str(known)
+        self._sound.discard(digest)
         text = self._rebuild(text_id)
         if digest_of(encoded(text)) != digest:
             raise TextLost(text_id)
-        self._remember(digest, text)
+        self._is_known_sound(digest)
+        self._recent.add(digest, text)
         return text
 
     def store_whole(self, text_id: int) -> None:
@@ -157,20 +158,28 @@ class TextStore:
     def forget(self) -> None:
         """Clear the memory of recent texts."""
         self._recent.clear()
-        self._size = 0
 
     def _is_sound(self, text_id: int, digest: bytes) -> bool:
-        """Whether the stored copy can be read. The only copy of a text before a change must not be a damaged one."""
+        """Whether the stored copy can be read. The only copy of a text before a change must not be a damaged one; it is tried once, not at each write."""
+        if digest in self._sound:
+            return True
         base, data = self._connection.execute(
             "SELECT base, data FROM texts WHERE id = ?", (text_id,)
         ).fetchone()
         try:
-            if base is None:
-                return digest_of(_decompressed(data)) == digest
-            self.get(text_id)
+            if base is not None:
+                self._get(text_id)
+            elif digest_of(_decompressed(data)) != digest:
+                return False
         except (TextLost, zlib.error):
             return False
+        self._is_known_sound(digest)
         return True
+
+    def _is_known_sound(self, digest: bytes) -> None:
+        if len(self._sound) >= SOUND:
+            self._sound.clear()
+        self._sound.add(digest)
 
     def _as_changes(
         self,
@@ -232,17 +241,6 @@ class TextStore:
         except (zlib.error, ValueError) as error:
             raise TextLost(text_id) from error
         return text
-
-    def _remember(self, digest: bytes, text: AnyText) -> None:
-        if digest not in self._recent:
-            if isinstance(text, str):
-                last = next(reversed(self._recent.values()), None)
-                text = Text.of(text) if last is None else sharing(text, last)
-            self._recent[digest] = text
-            self._size += len(text)
-        self._recent.move_to_end(digest)
-        while len(self._recent) > 1 and self._size > REMEMBERED:
-            self._size -= len(self._recent.popitem(last=False)[1])
 
 
 def encoded(text: AnyText) -> Iterator[bytes]:

@@ -55,8 +55,9 @@ class _Prepared(NamedTuple):
     def of(db: Opened, entry: Entry) -> _Prepared:
         old, new = entry.before or "", entry.after or ""
         if entry.changes is not None:
+            like = old if entry.kept[0] is None else entry.kept[0]  # a Text knows where its lines are
             return _Prepared(
-                entry, entry.changes, lines_of(old, entry.changes), _prepare(db, entry, entry.changes)
+                entry, entry.changes, lines_of(like, entry.changes), _prepare(db, entry, entry.changes)
             )
         if isinstance(old, Text) or isinstance(new, Text):
             changes = Places.between(as_text(old), as_text(new)) if old else Places.made(as_text(new))

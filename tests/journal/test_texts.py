@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.text import Text
-from sidecar.journal import Store, texts
+from sidecar.journal import Store, recent_texts, texts
 from sidecar.journal.entry import JournalFailed
+from sidecar.journal.recent_texts import REMEMBERED
 from sidecar.journal.retention import used_bytes
 from tests.support.chunk_size import chunk_size
 from tests.support.journals import entry, numbered
@@ -105,6 +106,69 @@ def test_sixty_writes_of_a_large_file_take_less_room_than_two_of_it(
         used = used_bytes(store._open.connection)
     record_property("figure", f"60 writes of {len(now) / 1e6:.1f} MB take {used / 1e6:.1f} MB")
     assert used < 2 * len(now)
+
+
+def test_a_large_text_is_hashed_once_also_when_a_rejection_goes_back_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a write left and what was there before it are known: of a file larger than the room for remembered texts, the journal computes only the new
+    text's hash, and nothing is read back."""
+    hashed: list[int] = []
+
+    def counted(raw: Iterable[bytes]) -> bytes:
+        pieces = [*raw]
+        hashed.append(sum(map(len, pieces)))
+        return digest_of(pieces)
+
+    digest_of = texts.digest_of
+    monkeypatch.setattr(texts, "digest_of", counted)
+    first = numbered(REMEMBERED // 40 + 1)
+    second = first.replace("77 ", "seven ", 1)
+    third = second.replace("999 ", "nine ", 1)
+    assert len(third) > REMEMBERED
+    with Store(tmp_path / "j") as store:
+        for a, b in pairwise([first, second, third, second, first]):
+            store.finish(store.begin(entry(a, b)), "done")
+        assert hashed == [len(first), len(second), len(third)]
+        assert store.texts(store.entries()[0].id).after == first
+
+
+def test_a_stored_text_is_read_back_once_to_see_whether_it_is_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that was stored before this process began is tried when it is met first, and not at each write."""
+    a, b, c = (f"{name}\n" * 1000 for name in "abc")
+    with Store(tmp_path / "j") as store:
+        store.begin(entry(a, b))
+    tried: list[int] = []
+    decompressed = texts._decompressed
+    monkeypatch.setattr(texts, "_decompressed", lambda data: tried.append(len(data)) or decompressed(data))
+    with Store(tmp_path / "j") as store:
+        for number in range(3):
+            store.begin(entry(a, c, path=f"/w/{number}"))
+            store._open.texts.forget()
+        assert len(tried) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30), st.text(max_size=4)), max_size=30))
+def test_what_remembered_texts_share_counts_once(edits: list[tuple[int, int, str]]) -> None:
+    """However texts come and go: the size is that of the different chunks they have, and the newest always stays."""
+    with pytest.MonkeyPatch.context() as patch, chunk_size(4):
+        patch.setattr(recent_texts, "REMEMBERED", 60)
+        patch.setattr(recent_texts, "BESIDE", 20)
+        patch.setattr(recent_texts, "_ENTRY", 1)
+        recent, text = recent_texts.RecentTexts(), "a text of some words"
+        for kind, at, new in edits:
+            text = f"{text[:at]}{new}{text[at + kind :]}"
+            digest = texts.digest_of(texts.encoded(text))
+            recent.add(digest, text)
+            assert str(recent.get(digest)) == text
+            chunks = [chunk for _, one in recent.items() for chunk in one.chunks]
+            sizes = {id(chunk): len(chunk) for chunk in chunks}
+            assert recent.size == len(chunks) + sum(sizes.values())
+            assert len(recent.items()) == 1 or recent.size <= max(60, len(text) + 20)
+        recent.clear()
+        assert not recent.size
 
 
 def test_a_text_is_stored_once(tmp_path: Path) -> None:
