@@ -1,6 +1,7 @@
 """What a folder's size costs: the time from a prompt until the agent has it, the look at the folder's files, and the memory that it takes. And what a
-file's size costs in memory while an agent's changes of it are under review, and once they are kept (Linux). Before that, what grows with the number of
-hunks, sessions, turns, and entries of the journal: each beside the same work done by xdiff, by a process that only echoes, or by bare SQLite.
+file's size costs in memory while an agent's changes of it are under review, and once they are kept (Linux). Before that, what grows with the bytes of a write and
+with the number of hunks, documents, sessions, turns, and entries of the journal: each beside the same work done by bare system calls, by xdiff, by a
+process that only echoes, or by bare SQLite.
 
 The prompt goes through a real sidecar, from the editor's command to the agent's line; each turn ends before the next one begins. The look is made in
 this process, over the same folder, as a turn makes it: the first one, and one after that in which nothing changed. The exponent says how the
@@ -27,7 +28,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._common import Amount, Case, Missing, Seconds, have, hosts
-from benchmarks._common.processes import AgentEnd, Scratch, Server, resident_bytes, sidecar, unsupported
+from benchmarks._common.processes import (
+    AgentEnd,
+    Scratch,
+    Server,
+    cpu_seconds,
+    resident_bytes,
+    sidecar,
+    unsupported,
+)
 from benchmarks._common.texts import MB, code, edited
 from sidecar import given_back
 from sidecar.core.hunks import line_hunks
@@ -41,6 +50,7 @@ WITH_GIT = (1_000, 10_000, 45_000, 300_000)
 WITHOUT_GIT = (1_000, 10_000, 100_000)
 IN_A_FOLDER = 20
 HUNKS_AT = (100, 1_000, 10_000)
+DOCUMENTS_AT = (100, 400, 1_600)
 SESSIONS_AT = (10, 40, 160)
 TURNS_AT = (25, 100, 400)
 JOURNAL_AT = (20, 80, 320)
@@ -60,7 +70,9 @@ COMMIT = ("-c", "user.name=n", "-c", "user.email=n@localhost", "commit", "-q", "
 def cases() -> Iterator[Case]:
     if (why := unsupported()) is not None:
         raise SystemExit(why.why)
+    yield from _bytes()
     yield from _hunks()
+    yield from _documents()
     yield from _sessions()
     yield from _turns()
     yield from _journal()
@@ -112,6 +124,74 @@ def _hunks() -> Iterator[Case]:
         theirs = best(partial(create, old.encode(), new.encode()))
         taken.append((many, (ours, theirs, {})))
     yield from _rows("hunks of one write", "libgit2 xdiff", taken, "≤ 2 × xdiff")
+
+
+def _bytes() -> Iterator[Case]:
+    """An agent's write of a file that is not open, journalled, until it is answered; the least of some."""
+    taken: list[tuple[int, Pair]] = []
+    for megabytes in FILES_MB:
+        with ExitStack() as stack:
+            scratch = stack.enter_context(Scratch())
+            agent = (server := sidecar(stack, scratch)).agent()
+            text = code(megabytes * MB)
+            path, bare = scratch.file("large.py", text), scratch.file("bare.py", text)
+            times: list[Pair] = []
+            for number in range(WRITES):
+                text = edited(text, 40, number)
+                agent.write(agent.reading(path))
+                server.until_line(agent)
+                request = agent.request("fs/write_text_file", path=str(path), content=text)
+                began = time.perf_counter()
+                agent.write(request)
+                answer = server.until_line(agent)
+                ours = time.perf_counter() - began
+                assert b'"error"' not in answer[:200], answer[:1000]
+                times.append((ours, replaced(bare, text), {}))
+            assert path.read_text() == text
+            ours, theirs = (min(pair[side] for pair in times) for side in (0, 1))
+            taken.append((megabytes, (ours, theirs, {"first write": f"{times[0][0] * 1000:.0f} ms"})))
+    yield from _rows("MB of one write on the disk", "bare write, sync and rename", taken, "in proportion")
+
+
+def replaced(path: Path, text: str) -> float:
+    """Seconds to replace a file as safely by bare system calls."""
+    began = time.perf_counter()
+    other = path.with_suffix(".new")
+    with other.open("wb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    other.replace(path)
+    return time.perf_counter() - began
+
+
+def _documents() -> Iterator[Case]:
+    """Documents of 10 kB that the editor opens, until all are there; the pipe echo is sent the same texts."""
+    text = code(10_000)
+    taken: list[tuple[int, Pair]] = []
+    for many in DOCUMENTS_AT:
+        with ExitStack() as stack:
+            scratch = stack.enter_context(Scratch())
+            server = sidecar(stack, scratch)
+            names = [scratch.file(f"{number}.py", text).name for number in range(many + 1)]
+            server.open(names[0], text)  # what comes only once
+            used, began = cpu_seconds(server.pid), time.perf_counter()
+            for name in names[1:]:
+                server.open(name, text)
+            ours, now = time.perf_counter() - began, cpu_seconds(server.pid)
+            facts: dict[str, float | str] = {}
+            if used is not None and now is not None:
+                facts["CPU each"] = f"{(now - used) / many * 1000:.2f} ms"
+            end = hosts.echo(stack, scratch.file("answer", "{}\n"))
+            line = json.dumps(text).encode() + b"\n"
+            began = time.perf_counter()
+            for _ in names:
+                end.write(line)
+                end.line()
+            taken.append(
+                (many, (ours, time.perf_counter() - began, {"each": f"{ours / many * 1000:.2f} ms"}))
+            )
+    yield from _rows("documents opened", ECHO, taken, "in proportion")
 
 
 def _sessions() -> Iterator[Case]:
