@@ -17,6 +17,11 @@ def next_id(last: str | None, now: float) -> str:
     return _written(millis, _TIME) + _written(secrets.randbits(5 * _CHANCE), _CHANCE)
 
 
+def first_id(at: float) -> str:
+    """Return an id that is not greater than any made at this time or later (seconds since the epoch)."""
+    return _written(int(at * 1000), _TIME)
+
+
 def _written(number: int, length: int) -> str:
     return "".join(_DIGITS[number >> 5 * place & 31] for place in reversed(range(length)))
 

@@ -128,8 +128,8 @@ class SqliteJournal:
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish_all, entry_ids, state)
 
-    async def put_back(self, path: str, text: str | None) -> bool:
-        return await self._try(self._store.put_back, path, text) or False
+    async def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
+        return await self._try(self._store.put_back, path, text, since) or False
 
     async def told(self, path: str, text: str | None = None) -> Sequence[Told]:
         return await self._try(self._store.told, path, text) or ()

@@ -26,6 +26,7 @@ from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database
 from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts, told
 from sidecar.journal.folder import default_folder
 from sidecar.journal.gone import TextIds, gone
+from sidecar.journal.ids import first_id
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
@@ -354,18 +355,19 @@ class Store:
     def _picked(self, entry_id: str) -> list[Picked]:
         return self._do(lambda db: writing.picked(db, entry_id))
 
-    def put_back(self, path: str, text: str | None) -> bool:
-        """Whether the newest write of this file (canonical path) took others back, and left the file with this text (compared form; None: removed)."""
+    def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
+        """Whether the newest write of this file (canonical path) took others back, not before `since` (nanoseconds since the epoch), and left the file
+        with this text (compared form; None: removed)."""
 
         def work(db: Opened) -> bool:
             row = db.connection.execute(
-                f"SELECT agent, after, {selecting.EXISTS} FROM writes "
+                f"SELECT id, agent, after, {selecting.EXISTS} FROM writes "
                 "WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
                 (as_blob(path),),
             ).fetchone()
-            if row is None or row[0] not in TAKES_BACK:
+            if row is None or row[1] not in TAKES_BACK or row[0] < first_id(since / 1e9):
                 return False
-            _, after, exists = row  # a file that was restored as a whole exists, but has no text here
+            _, _, after, exists = row  # a file that was restored as a whole exists, but has no text here
             return not exists if text is None else after is not None and normal(db.texts.get(after)) == text
 
         return self._do(work)

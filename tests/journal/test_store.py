@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,10 @@ FILE, OTHER = FileState(b"a\n"), FileState(b"a\n", 0o755)
 )
 def test_what_was_put_back(store: Store, put_back: Entry, says: str | None, expected: bool) -> None:
     """A file that was put back as a whole has not been removed, though no text is noted of it."""
+    began = time.time_ns()
     store.finish(store.begin(put_back), "done")
-    assert store.put_back("/w/a.txt", says) is expected
+    assert store.put_back("/w/a.txt", says) is store.put_back("/w/a.txt", says, began) is expected
+    assert not store.put_back("/w/a.txt", says, time.time_ns() + 1_000_000)
 
 
 SELECTIONS: list[tuple[dict[str, Any], str]] = [

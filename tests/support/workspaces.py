@@ -318,7 +318,7 @@ class MemoryJournal:
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
         return [await self.begin(entry) for entry in entries]
 
-    async def put_back(self, path: str, text: str | None) -> bool:
+    async def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
         its = reversed(self._by_path.get(path, []))
         newest = next((self.entries[i] for i in its if self.states[i] not in ("failed", "intent")), None)
         if newest is None or newest.agent not in ("revert", "reject"):

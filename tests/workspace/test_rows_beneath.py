@@ -5,7 +5,8 @@ of these). With the real journal, which knows what was under review in a text th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, a_workspace
 from tests.turns.journals import SlowJournal
 from tests.turns.world import entries
@@ -46,6 +48,21 @@ async def listed(bench: Bench) -> list[dict[str, Any]]:
 
 def _age(row: dict[str, Any]) -> tuple[int, bool, str]:
     return row["turn"], "file" not in row, row["changeId"]
+
+
+@asynccontextmanager
+async def a_sidecar(folder: Path, agents: Agent) -> AsyncIterator[Bench]:
+    """With a real journal, which is beside the folder."""
+    journal = SlowJournal(folder.parent / "journal", 0)
+    await at_start(journal)
+    editor = FakeEditor(VSCODE, folder)
+    async with a_workspace(folder, editor, agents, journal=journal) as bench:
+        agents.bench = bench
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        await bench.workspace.restore_reviews()
+        yield bench
+    await journal.close()
 
 
 def tells(folder: Path, turns: Sequence[Sequence[Act]], order: str, *, restarts: bool = False) -> None:
@@ -82,18 +99,10 @@ def tells(folder: Path, turns: Sequence[Sequence[Act]], order: str, *, restarts:
 
     async def main() -> None:
         for part in [[works], [rejects]] if restarts else [[works, rejects]]:
-            journal = SlowJournal(folder.parent / "journal", 0)
-            await at_start(journal)
-            editor = FakeEditor(VSCODE, folder)
-            async with a_workspace(folder, editor, agents, journal=journal) as bench:
-                agents.bench = bench
-                bench.workspace.state.overlay.encoding = editor.capabilities.encoding
-                editor.attach(bench.workspace.apply)
-                await bench.workspace.restore_reviews()
+            async with a_sidecar(folder, agents) as bench:
                 for one in part:
                     await one(bench)
                 await asyncio.sleep(5)
-            await journal.close()
 
     run(main())
     assert entries(folder) == before
@@ -182,3 +191,26 @@ def test_the_mode_of_a_file_that_was_moved_since_is_put_back_where_it_is(tmp_pat
 
     plays(tmp_path, [acts(chmods(0o755))], [acts(moves_to("b.txt"))], [acts(links())], after=after)
     assert entries(tmp_path) == before
+
+
+def test_what_the_user_put_where_a_change_had_been_rejected_is_back(tmp_path: Path) -> None:
+    """That the rejection had left nothing there explains nothing: it was before the turn in which an agent moves the user's file away."""
+    (folder := tmp_path.resolve() / "w").mkdir()
+    agents = Agent()
+
+    async def main() -> None:
+        async with a_sidecar(folder, agents) as bench:
+            session, review = await bench.another_session(), bench.workspace.review
+            for act in (links(), moves_to("b.txt")):
+                before = entries(folder)
+                agents.script = acts(act)
+                await bench.workspace.start_prompt(session, [])[2]
+                await asyncio.sleep(15)
+                assert await listed(bench)
+                assert not (await review.reject(Selector(everything=True))).impossible
+                assert entries(folder) == before
+                puts(BYTES)(folder)
+                tick()
+                await asyncio.sleep(15)
+
+    run(main())

@@ -300,6 +300,10 @@ class Evidence:
         """Whether some session has acted, so that a change may be an agent's."""
         return any(self.has_acted(session) for session in self._may_act())
 
+    def since(self) -> int:
+        """When the first of the turns began to which a change may belong (as in acts.py)."""
+        return min((self._acts[session.id].asked for session in self._may_act()), default=0)
+
     def may_be_under_way(self, uri: DocumentUri) -> bool:
         """Whether an act is running that may be changing this file now."""
         now = file_time()

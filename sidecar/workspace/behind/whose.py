@@ -77,7 +77,9 @@ class Whose:
             return []
         if after is not None and self._disk.was_closed_with(uri, after, at):
             return []
-        if await self._journal.put_back(path, after):
+        began = self._evidence.since()
+        # What was taken back before the turn did not lead to a change in it
+        if await self._journal.put_back(path, after, began if at > began else 0):
             return []
         whose = self._evidence.whose(uri, path, at, at, after)
         is_decided = whose is None or not was_removed

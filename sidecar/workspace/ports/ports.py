@@ -480,9 +480,9 @@ class Journal(Protocol):
         """As `begin`, for many entries, with one wait for the disk. Either all are journalled, or none."""
         ...
 
-    async def put_back(self, path: str, text: str | None) -> bool:
-        """Whether the newest entry of this file (canonical path) took other entries back and left the file with this
-        text (compared form; None: removed). Never raises."""
+    async def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
+        """Whether the newest entry of this file (canonical path) took other entries back, not before `since`
+        (nanoseconds since the epoch), and left the file with this text (compared form; None: removed). Never raises."""
         ...
 
     async def told(self, path: str, text: str | None = None) -> Sequence[Told]:

@@ -107,6 +107,11 @@ class Acts:
         self._asked = self._heard = asked
         """`_heard`: the earliest time at which the agent may have said the last thing that was received."""
 
+    @property
+    def asked(self) -> int:
+        """When the turn began."""
+        return self._asked
+
     def asked_at(self, at: int) -> None:
         """The agent is given its prompt at `at`: nothing of the turn began before."""
         self._asked = self._heard = at
