@@ -5,7 +5,7 @@ of these). With the real journal, which knows what was under review in a text th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def _age(row: dict[str, Any]) -> tuple[int, bool, str]:
 
 
 @asynccontextmanager
-async def a_sidecar(folder: Path, agents: Agent) -> AsyncIterator[Bench]:
+async def a_sidecar(folder: Path, agents: Agent) -> AsyncGenerator[Bench]:
     """With a real journal, which is beside the folder."""
     journal = SlowJournal(folder.parent / "journal", 0)
     await at_start(journal)
