@@ -22,7 +22,7 @@ from tests.support.workspaces import Bench, a_workspace
 from tests.turns.journals import SlowJournal
 from tests.turns.world import entries
 from tests.workspace.test_behind import Agent, Turn
-from tests.workspace.test_gone_again import acts, plays, puts, removes
+from tests.workspace.test_gone_again import acts, plays, puts, removes, user
 from tests.workspace.test_rows_upon_rows import Act, chmods, links, moves_here, nothing_there
 
 BYTES, TEXT, OTHER = b"\0bytes", b"text\n", b"other\n"
@@ -190,6 +190,22 @@ def test_the_mode_of_a_file_that_was_moved_since_is_put_back_where_it_is(tmp_pat
         assert mode <= {row["changeId"] for row in await listed(bench)}
 
     plays(tmp_path, [acts(chmods(0o755))], [acts(moves_to("b.txt"))], [acts(links())], after=after)
+    assert entries(tmp_path) == before
+
+
+@pytest.mark.parametrize("then", [removes, moves_to("b.txt"), puts(b"\0other")], ids=["rm", "mv", "bytes"])
+def test_what_the_user_put_between_two_changes_of_a_turn_stays(tmp_path: Path, then: Act) -> None:
+    """The two are no one change: taken back as one, the user's text went with them."""
+    puts(TEXT)(tmp_path)
+    before = entries(tmp_path)
+
+    async def after(bench: Bench) -> None:
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert (tmp_path / "a.txt").read_bytes() == b"mine\n"
+        for row in reversed(await listed(bench)):  # what is not known by whom only goes if the user picks it
+            await bench.workspace.review.reject(Selector(change_ids=frozenset([row["changeId"]])))
+
+    plays(tmp_path, [acts(puts(BYTES)), user(puts(b"mine\n")), acts(then)], after=after)
     assert entries(tmp_path) == before
 
 

@@ -181,22 +181,19 @@ class FileReviews:
         is_whole: bool = False,
         hunks: tuple[Hunk, ...] | None = None,
     ) -> None:
-        """Puts a change under review. It is combined with an earlier change of the same path in the same turn. `is_whole`: where it led from one text
+        """Puts a change under review. It is combined with the last change of the path if that is of the same turn. `is_whole`: where it led from one text
         to another, that is this row; otherwise it is hunks. `hunks`: what was under review in the text before it; None: what is so now."""
         self._now[path] = after
         is_whole |= before is not None and text_of(before) is None
-        for known in self:
-            if (
-                known.path == path
-                and known.author.same_turn(author)
-                and known.author.unknown == author.unknown
-            ):
-                before, hunks = known.before, known.hunks
-                is_whole |= is_between_texts(known.before, known.after)
-                moved_from, removal = (
-                    (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
-                )
-                self._drop(known)
+        known = self.last(path)
+        same = known is not None and known.author.same_turn(author) and known.author.unknown == author.unknown
+        if known is not None and same:
+            before, hunks = known.before, known.hunks
+            is_whole |= is_between_texts(known.before, known.after)
+            moved_from, removal = (
+                (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
+            )
+            self._drop(known)
         if is_between_texts(before, after) and not is_whole and before is not None and after is not None:
             before = replace(after, mode=before.mode)
         if before == after and not moved_from:
