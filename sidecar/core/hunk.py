@@ -13,6 +13,7 @@ from typing import Protocol
 from sidecar.core.any_text import AnyText, begins_line, ends_line, line_end, line_start, part
 from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
+from sidecar.core.hunks import lines_of
 from sidecar.core.split import shared_lines, split
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, Version
@@ -266,6 +267,41 @@ def without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
             )
         )
     return rest
+
+
+_MOST_COMPARED = 20_000
+"""Code points of a hunk's text, old and new, up to which its lines are compared at an edit."""
+
+
+def may_restore(hunk: Hunk, edit: Edit) -> bool:
+    """Whether an edit that no agent made may have restored lines that the hunk replaced, and leave others of its lines."""
+    is_inside = hunk.start <= edit.start and edit.end <= hunk.end
+    is_small = len(hunk.was) + len(hunk.said) <= _MOST_COMPARED
+    return is_inside and is_small and bool(hunk.was) and len(hunk.versions) == 1 and "\n" in hunk.text
+
+
+def lines_around(text: Text, start: int, end: int) -> range:
+    """The whole lines of the text from `start` to `end`, as offsets in code points."""
+    return range(line_start(text, start), end if begins_line(text, end) else line_end(text, end))
+
+
+def without_restored_lines(hunk: Hunk, edit: Edit, text: Text, lines: range) -> list[Hunk] | None:
+    """What remains of a hunk after an edit inside it if all edited lines are as they were before the agent, at the start or the end of the hunk: these
+    are nobody's change any more. None if they are not. `text` and `lines` (the hunk's) are those after the edit."""
+    end = hunk.end + edit.growth
+    now = lines_of(text.slice(lines.start, lines.stop))
+    was = lines_of(text.slice(lines.start, hunk.start) + str(hunk.was) + text.slice(end, lines.stop))
+    most = min(len(was), len(now))
+    before = next((n for n in range(most) if was[n] != now[n]), most)
+    behind = next((n for n in range(most - before) if was[-1 - n] != now[-1 - n]), most - before)
+    rest, replaced = now[before : len(now) - behind], was[before : len(was) - behind]
+    start = lines.start + sum(map(len, now[:before]))
+    stop = start + sum(map(len, rest))
+    made = edit.start, edit.start + len(edit.new)
+    is_restored = made[0] >= stop or (made[0] < start and made[1] <= start)
+    if not is_restored or not rest:
+        return None
+    return [Hunk(hunk.id, start, stop, "".join(replaced), (Version(hunk.author, "".join(rest)),))]
 
 
 def _without_lines_of_several(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:

@@ -32,9 +32,12 @@ from sidecar.core.hunk import (
     effective,
     is_put_back,
     isolate,
+    lines_around,
+    may_restore,
     parted,
     touches,
     without_edited_lines,
+    without_restored_lines,
 )
 from sidecar.core.left import MAX_PLACES, Left
 from sidecar.core.narrow import FROM
@@ -236,21 +239,39 @@ class Ledger:
     def _after(self, edit: Edit, numbers: range, after: Callable[[], Text]) -> Hunks:
         """The hunks after an edit that no agent made. Only the hunks at the positions `numbers` are looked at; the others move."""
         hunks = self._moving.copy()
-        there = effective(self._edited(hunks.some(numbers), edit))
+        there = effective(self._edited(hunks.some(numbers), edit, after))
         left = [hunk for hunk in there if not is_put_back(hunk, edit, after)]
         if len(numbers) == len(hunks):
             return Hunks(left, are_effective=len(left) == len(there))
         hunks.put(numbers, left, edit.growth)
         return hunks
 
-    def _edited(self, hunks: Iterable[Hunk], edit: Edit) -> Iterator[Hunk]:
+    def _edited(
+        self, hunks: Iterable[Hunk], edit: Edit, after: Callable[[], Text] | None = None
+    ) -> Iterator[Hunk]:
         for hunk in hunks:
             if hunk.end <= edit.start:
                 yield hunk
             elif edit.end <= hunk.start:
                 yield hunk.moved(edit.growth)
             else:
-                yield from without_edited_lines(hunk, edit, self._id)
+                left = None if after is None else self._less_restored(hunk, edit, after)
+                yield from without_edited_lines(hunk, edit, self._id) if left is None else left
+
+    def _less_restored(self, hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> list[Hunk] | None:
+        """As `without_restored_lines`; None too where other hunks lie on the same lines."""
+        if not may_restore(hunk, edit):
+            return None
+        text = after()
+        lines = lines_around(text, hunk.start, hunk.end + edit.growth)
+        numbers = self._moving.touched(lines.start, lines.stop - edit.growth)
+        others = (one for one in self._moving.some(numbers) if one.id != hunk.id)
+        if any(
+            (one.start < lines.stop - edit.growth and lines.start < one.end) or one.start == one.end
+            for one in others
+        ):
+            return None
+        return without_restored_lines(hunk, edit, text, lines)
 
     def agent_edit(self, before: Text, changes: ChangeSet | Places, after: Text, author: Author) -> None:
         """Record an agent's change of the current text, from `before` to `after`."""

@@ -311,6 +311,20 @@ def test_a_line_typed_among_an_agents_stays_a_line_when_those_are_rejected(
     assert ledger.base(now) == left
 
 
+@pytest.mark.parametrize("end", ["", "s"], ids=["whole lines", "the lines end alike"])
+def test_a_line_that_is_still_in_one_that_the_user_has_made_theirs_is_not_put_back_beside_it(
+    end: str,
+) -> None:
+    """They take out what the agent put before it, and reject the line that it added (hands, Neovim 0.11, seed 3002034)."""
+    before, text = f"0\nold word{end}\n9\n", f"0\nagents old word{end}\nmore word{end}\n9\n"
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, text), Text.of(text), Author("first", 1, "w1"))
+    edit = Edit(text.index("agents "), text.index("old"), "")
+    now = text.replace("agents ", "")
+    ledger.user_edit(edit, len(now), lambda: Text.of(now))
+    assert ledger.base(now) == before
+
+
 def test_a_line_that_another_changes_among_an_agents_stays_a_line_when_those_are_rejected() -> None:
     before, text = REPLACED
     now = text.replace("new2", "other")
