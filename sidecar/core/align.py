@@ -1,5 +1,4 @@
-"""align: finds the equal runs of two token sequences: `shortest` for a few differences, `align` for many, both bounded; `only_way` in one pass, where
-there is nothing to choose.
+"""align: finds the equal runs of two token sequences: `shortest` for a few differences, `align` for many, both bounded.
 
 Tokens are strings compared by equality (lines or words; the caller cuts them and joins them again). The greedy search is
 Myers' ("An O(ND) Difference Algorithm", 1986); the anchors on tokens that occur once are Bram Cohen's patience diff.
@@ -85,58 +84,8 @@ def _runs(trace: list[list[int]], x: int, y: int, n: int, m: int) -> list[Run]:
     return runs
 
 
-def only_way(a: Sequence[str], b: Sequence[str]) -> tuple[list[Run], bool]:
-    """The equal runs of the only shortest edit script, up to where it is known without a search, and whether that is to the end.
-
-    Tokens that only one side has are equal to nothing. As long as the others follow one another alike on both sides, there is nothing to choose: one
-    pass finds them, however many differences there are.
-    """
-    in_a, in_b = set(a), set(b)
-    none_in_b, none_in_a = in_a - in_b, in_b - in_a
-    only_a = [x for x, token in enumerate(a) if token in none_in_b] if none_in_b else []
-    only_b = [y for y, token in enumerate(b) if token in none_in_a] if none_in_a else []
-    both_a = [token for token in a if token in in_b] if only_a else a
-    both_b = [token for token in b if token in in_a] if only_b else b
-    alike = _alike(both_a, both_b)
-    is_all = alike == len(both_a) == len(both_b)
-    # by the number of equal tokens before them: how many tokens only one side has
-    gaps: dict[int, list[int]] = {}
-    for side, only in enumerate((only_a, only_b)):
-        for before, at in enumerate(only):
-            if at - before >= alike:
-                break
-            gaps.setdefault(at - before, [0, 0])[side] += 1
-    runs: list[Run] = []
-    x = y = done = 0
-    for equal in sorted(gaps):
-        if equal > done:
-            runs.append((x, y, equal - done))
-        from_a, from_b = gaps[equal]
-        x += equal - done + from_a
-        y += equal - done + from_b
-        done = equal
-    if alike > done:
-        runs.append((x, y, alike - done))
-    return runs, is_all
-
-
-def _alike(a: Sequence[str], b: Sequence[str]) -> int:
-    """The number of tokens that two sequences have in common at the start."""
-    if a == b:
-        return len(a)
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
-    return low
-
-
 def align(a: Sequence[str], b: Sequence[str], budget: Budget) -> list[Run]:
     """The equal runs of two sequences, in order. The parts between them differ, or were too much work to compare."""
-    runs, is_all = only_way(a, b)
-    if is_all:
-        budget.left -= (len(a) + len(b)) >> 3
-        return runs
     found: list[Run] = []
     todo = [(0, len(a), 0, len(b))]
     anchorable = 5 * (len(a) + len(b)) // 4  # tokens: all of them once, and a quarter for the parts left over

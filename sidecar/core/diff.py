@@ -123,10 +123,6 @@ def settled(
 ) -> list[Hunk]:
     """Hunks extended until none begins or ends inside a character, in either text. Hunks that then touch are joined."""
     found: list[Hunk] = []
-    if splits is None and len(old) < 1000 * len(hunks) and _is_plain(old) and _is_plain(new):
-        for hunk in hunks:
-            add(found, hunk)
-        return found
     splits = splits or _splits
     for index, (i, i_end, j, j_end) in enumerate(hunks):
         floor = found[-1].old_end if found else 0
@@ -139,11 +135,6 @@ def settled(
             i_end, j_end, grown = i_end + 1, j_end + 1, grown + 1
         add(found, Hunk(i, i_end, j, j_end))
     return found
-
-
-def _is_plain(text: Sequence[str]) -> bool:
-    """Whether every code point of it is a character of its own."""
-    return isinstance(text, str) and text.isascii() and "\r" not in text
 
 
 def _splits(text: Sequence[str], at: int, grown: int) -> bool:

@@ -4,8 +4,7 @@ merge.py compares `line_hunks`, which are also shown to people; diff.py turns th
 itself, for any `Grain` of tokens.
 
 How it works: equal stretches are skipped 16 KiB at a time. At a difference, a window of tokens on each side is compared until
-both sides match again. Where differences follow one another closely, one pass over a longer window tells many of them, without a search: lines
-that only one side has are equal to nothing. If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
+both sides match again. If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
 token by token. A count of work, never a clock, limits each stage: the same two texts always give the same hunks. When no work is
 left, the rest is one hunk.
 
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from sidecar.core.align import Budget, Run, align, only_way, shortest
+from sidecar.core.align import Budget, Run, align, shortest
 
 MAX_HUNKS = 10_000
 """More hunks than this are joined: an editor applies edits one by one while its user waits."""
@@ -34,12 +33,6 @@ _FARTHEST = 1 << 20
 _MOST_LINES = 200_000
 """The most lines, of both texts together, that are compared one by one: their strings take several times the memory of their
 characters."""
-_FEW = 40
-"""The most tokens that differ between two places where both sides match again, for these to be found without comparing all that is left."""
-_NEAR = 3
-"""Differences in a row, near one another, after which many are looked for at once."""
-_LEAST = 1 << 12
-"""Code points in which these are looked for at first, and in which they are looked for in any case."""
 _WORK = 400_000
 """The budget in align.py's steps. With _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
 
@@ -121,27 +114,16 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
     """The hunks within a region, none of which touch. With a grain of lines, they are whole lines if the region is."""
     hunks: list[Hunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
-    size = _LEAST
-    near = _NEAR if rest.extent <= size else 0
-    """How many differences in a row were near one another."""
     while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
         if grain.by_line and _is_one_line(old, *rest[:2]) and _is_one_line(new, *rest[2:]):
             break  # it may be a whole file, and there is nothing within it to look for
-        step = None
-        if near >= _NEAR:
-            step = _many(old, new, rest, size, grain, budget)
-            covered = 0 if step is None else step[-1].old_end - rest.old_start
-            size = min(4 * size, _BLOCK) if 2 * covered > size else max(_LEAST, 2 * covered)
-            near = near if covered else 0
-        if step is None:
-            step = _resync(old, new, rest, grain, budget)
+        step = _resync(old, new, rest, grain, budget)
         if step is None:
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
         for hunk in step:
             add(hunks, hunk)
         rest = Hunk(step[-1].old_end, rest.old_end, step[-1].new_end, rest.new_end)
         rest = _skip_equal(old, new, rest, grain)
-        near = near + 1 if rest.old_start - step[-1].old_end < grain.window else 0
     add(hunks, rest)
     return hunks
 
@@ -150,44 +132,9 @@ def _is_one_line(text: str, start: int, end: int) -> bool:
     return text.find("\n", start, end - 1) < 0 and text.find("\r", start, end - 1) < 0
 
 
-def _many(old: str, new: str, rest: Hunk, size: int, grain: Grain, budget: Budget) -> list[Hunk] | None:
-    """The hunks at the start of `rest` that one pass over the next `size` code points tells, like those that `_resync` finds one after another."""
-    a, all_of_a = _window(old, rest.old_start, rest.old_end, size, grain)
-    b, all_of_b = _window(new, rest.new_start, rest.new_end, size, grain)
-    budget.left -= (len(a) + len(b)) >> 1
-    runs, is_all = only_way(a, b)
-    is_all = is_all and all_of_a and all_of_b
-    if is_all:
-        end = (len(a), len(b))
-    else:
-        end, sure = (0, 0), 0
-        while runs and sure < grain.solid:  # the counterpart of what follows may be outside the window
-            x, y, n = runs.pop()
-            end, sure = (x, y), sure + n
-        if sure < grain.solid or not any(end):
-            return None
-    few = _FEW if grain.by_line else min(_FEW, (len(a) + len(b)) // 2)
-    found = _between(a[: end[0]], b[: end[1]], runs, rest.old_start, rest.new_start)
-    hunks: list[Hunk] = []
-    first = tokens = x0 = y0 = 0
-    for number, (x, y, n) in enumerate((*runs, (*end, grain.solid)), 1):
-        tokens += x - x0 + y - y0
-        x0, y0 = x + n, y + n
-        if n < grain.solid:
-            continue
-        if tokens <= few:
-            hunks += found[first:number]
-        elif grain.by_line:
-            hunks += without_crumbs(old, found[first:number], 16, max)  # as where all tokens are compared
-        else:
-            break
-        first, tokens = number, 0
-    return hunks or None
-
-
 def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:
     """The hunks from a difference at the start of `rest` to the place where both sides match again, if it is near."""
-    for size, limit in ((grain.window, 10), (8 * grain.window, _FEW)):
+    for size, limit in ((grain.window, 10), (8 * grain.window, 40)):
         a, all_of_a = _window(old, rest.old_start, rest.old_end, size, grain)
         b, all_of_b = _window(new, rest.new_start, rest.new_end, size, grain)
         budget.left -= (len(a) + len(b)) >> 2
@@ -368,8 +315,6 @@ def common_prefix(old: str, new: str, region: Hunk) -> int:
     """The number of code points that both sides of the region have in common at the start."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)
-    if not most or old[i] != new[j]:
-        return 0
     done, size = 0, 256
     while done < most:
         size = min(size, most - done)
@@ -392,8 +337,6 @@ def common_suffix(old: str, new: str, region: Hunk) -> int:
     """The number of code points that both sides of the region have in common at the end."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)
-    if not most or old[i_end - 1] != new[j_end - 1]:
-        return 0
     done, size = 0, 256
     while done < most:
         size = min(size, most - done)

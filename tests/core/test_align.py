@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.align import Budget, Run, align, only_way, shortest
+from sidecar.core.align import Budget, Run, align, shortest
 
 TOKENS = st.lists(st.sampled_from("abcde"), max_size=30)
 
@@ -72,17 +72,3 @@ def test_align_keeps_what_stayed(a: list[str], random: object) -> None:
         b[index] = "changed"
     kept = check(marked, b, align(marked, b, Budget(100_000)))
     assert kept == len(marked) - len(range(0, len(b), 7))
-
-
-@given(TOKENS, TOKENS)
-def test_the_only_way_is_a_way_of_any_two_sequences(a: list[str], b: list[str]) -> None:
-    """What it tells is right for any tokens. To the end it leads only if what the two have in common comes in the same order in both."""
-    runs, is_all = only_way(a, b)
-    covered = check(a, b, runs)
-    common = {*a} & {*b}
-    assert is_all == ([one for one in a if one in common] == [one for one in b if one in common])
-    if is_all:
-        assert covered == longest_common(a, b)
-    else:  # what comes after it can be compared on its own
-        x, y = (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]) if runs else (0, 0)
-        assert covered + longest_common(a[x:], b[y:]) == longest_common(a, b)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -121,35 +119,12 @@ def test_a_rewritten_block_between_lines_that_stay() -> None:
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
 def test_within_one_line_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     """It may be all of a file of many megabytes. A `\r\n` is not known to be its end only, and is looked at."""
-    looked: set[str] = set()
+    looked: list[str] = []
 
-    def window(text: str, start: int, stop: int, *rest: object) -> tuple[list[str], bool]:
-        looked.add(end)
-        return [], False
+    def resync(old: str, new: str, *rest: object) -> None:
+        looked.append(end)
 
-    monkeypatch.setattr(hunks, "_window", window)
+    monkeypatch.setattr(hunks, "_resync", resync)
     old, new = f"first\na b c d{end}last", f"first\na x c y{end}last"
     assert line_hunks(old, new) == [Hunk(6, len(old) - (4 if end else 0), 6, len(new) - (4 if end else 0))]
-    assert looked == ({"\r\n"} if end == "\r\n" else set())
-
-
-def test_many_small_hunks_are_found_without_a_search_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A word that is renamed in every tenth line of 10,000: lines that only one side has are equal to nothing, so one pass tells them all. Before, a
-    search was made for each of the 1,000 hunks."""
-    searches: list[int] = []
-    resync = hunks._resync
-
-    def counted(*all_: Any) -> Any:
-        searches.append(1)
-        return resync(*all_)
-
-    monkeypatch.setattr(hunks, "_resync", counted)
-    lines = [f"    the value of line {number} = {number * 7919 % 1000003}\n" for number in range(10_000)]
-    changed = [
-        line.replace("value", "worth") if not number % 10 else line for number, line in enumerate(lines)
-    ]
-    old, new = "".join(lines), "".join(changed)
-    found = line_hunks(old, new)
-    starts = [0, *accumulate(map(len, lines))]
-    assert found == [Hunk(*starts[at : at + 2], *starts[at : at + 2]) for at in range(0, 10_000, 10)]
-    assert len(searches) < 10
+    assert looked == (["\r\n"] if end == "\r\n" else [])
