@@ -9,7 +9,7 @@ So the text before all unreviewed work needs no copy: it is the current text wit
     keep, reject   Apply to a hunk, a turn or a session. If another agent worked on top, a three-way merge decides.
 
 Undo and redo belong to the editor and arrive as user edits. If one leads to the text from right before or right after an agent's edit, in whatever
-line ends, the hunks of that text are restored (remembered.py). Hunks that an edit or a rejection took out of review or changed come back as soon as their place
+line ends, the hunks of that text are restored (remembered.py). Hunks that an edit took out of review or changed come back as soon as their place
 has its old text again (left.py). So undoing an agent's edit takes it out of review, and redoing it puts it back.
 
 Offsets are code points in the current raw text of the mirror. The ledger knows nothing of documents, files or editors.
@@ -293,7 +293,7 @@ class Ledger:
         self._moving = Hunks(effective(hunks), are_effective=True)
         if self._left or any(all_touched):
             told = changes.changes() if isinstance(changes, Places) else changes
-            self._left = self._left_by(told, before, all_touched, self._ids.newest, author.write)
+            self._left = self._left_by(told, before, all_touched, author.write)
         self._remember(after)
 
     def _left_by(
@@ -301,19 +301,17 @@ class Ledger:
         changes: ChangeSet,
         before: Text,
         touched: Sequence[Sequence[Hunk]],
-        newest: int,
-        write: str = "",
+        write: str,
     ) -> Left:
-        """The places after a change of the text `before` by an agent (`write`) or a rejection. `touched`: for each edit of it, the hunks that it changes or
-        takes out of review, where they are then. Their parts have higher numbers than `newest`. Of a change with more edits than places are kept, none is
-        kept."""
+        """The places after an agent's change of the text `before`. `touched`: for each edit of it, the hunks that it changes or takes out of review, where they
+        are then. Of a change with more edits than places are kept, none is kept."""
         if len(changes.edits) > MAX_PLACES:
             return self._left.after_all(changes, before)
         left, rope = self._left, Rope.of(before)
         for step, hunks in zip(changes_as_steps(changes), touched, strict=True):
             left = left.after(step, rope.snapshot)
             if hunks:
-                left = left.took(step, hunks, newest, rope.snapshot, write)
+                left = left.took(step, hunks, self._ids.newest, rope.snapshot, write)
             rope.splice(step.start, step.end, step.new)
         return left
 
@@ -392,21 +390,10 @@ class Ledger:
         self._steps += 1
         self._remember(before)
         left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
-        newest = max((hunk.id for hunk in self._moving.unplaced()), default=0)
-        self._left = self._left_by(rejection.changes, before, self._rejected_by(rejection.changes), newest)
         self._moving = Hunks(effective(left), are_effective=True)
+        # No places: what the user writes there later may say the same as what was rejected, and is the user's
+        self._left = self._left.after_all(rejection.changes, before)
         self._remember(after)
-
-    def _rejected_by(self, changes: ChangeSet) -> list[Sequence[Hunk]]:
-        """For each edit of a rejection, the hunk that it changes, where that is then."""
-        found: list[Sequence[Hunk]] = []
-        shift = 0
-        for edit in changes.edits:
-            near = self._moving.some(self._moving.touched(edit.start, edit.end))
-            its = (hunk for hunk in near if (hunk.start, hunk.end) == (edit.start, edit.end))
-            found.append([hunk.moved(shift) for hunk in its])
-            shift += edit.growth
-        return found
 
     def _unkept(self, hunk: Hunk) -> Hunk | None:
         if not self._fates.is_any_kept([hunk]):

@@ -1,4 +1,4 @@
-"""Left: the places where an edit took hunks out of review or changed them: a user's edit, an agent's, or a rejection. When a place has its old text again,
+"""Left: the places where an edit took hunks out of review or changed them: a user's edit, or an agent's. When a place has its old text again,
 its hunks are under review again. Pure.
 
 An undo restores the text of one place. The rest of the document may differ by then: others edited elsewhere, the editor reloaded the file, or it reports the

@@ -64,7 +64,7 @@ class Calls:
             try:
                 return await call.answer
             finally:
-                if not call.scope.shield:  # it has not begun
+                if call in self._waiting:  # it has not begun
                     self._waiting.remove(call)
         raise AssertionError("nobody cancels the scope itself")
 
@@ -72,11 +72,15 @@ class Calls:
         some: Sequence[_Call] = ()
         try:
             while self._waiting:
-                some = list(self._waiting)
+                some = [call for call in self._waiting if not call.answer.done()]  # the others are withdrawn
                 self._waiting.clear()
                 for call in some:
                     call.scope.shield = True
-                await anyio.to_thread.run_sync(carry_out, some, limiter=self.thread)
+                try:
+                    await anyio.to_thread.run_sync(carry_out, some, limiter=self.thread)
+                except Exception as error:  # noqa: BLE001 - no thread could be started; that is for whoever called
+                    for call in some:
+                        call.failed = error
                 for number, call in enumerate(some, 1):
                     call.give()
                     if number % _ANSWERED_AT_ONCE == 0:

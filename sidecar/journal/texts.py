@@ -60,7 +60,7 @@ class TextStore:
         self._recent = RecentTexts()
         """A write usually starts from the text that the last one left, and a rejection leads to an earlier one: these need no hash."""
         self._sound: set[bytes] = set()
-        """The hashes of texts that were stored or read here: whether they can be read is not tried again."""
+        """The hashes of texts that were read here: whether they can be read is not tried again."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -108,7 +108,6 @@ class TextStore:
         known = self.find(prepared.hash)
         if prepared.data is None:
             return known
-        self._is_known_sound(prepared.hash)
         if known is not None:
             if prepared.base is None:  # damaged, or stored by another process meanwhile; sound after this
                 self._connection.execute(

@@ -155,6 +155,27 @@ async def test_a_cancelled_call_is_withdrawn_or_waited_for(tmp_path: Path) -> No
     assert done.index("long") < done.index("last")
 
 
+async def test_a_call_whose_caller_was_cancelled_in_that_moment_is_not_carried_out() -> None:
+    """The thread is free before the caller has heard of it."""
+    of_journal, done = calls.Calls(), list[str]()
+    call = asyncio.ensure_future(of_journal.make(lambda: done.append("withdrawn")))
+    await asyncio.sleep(0)
+    call.cancel()
+    await of_journal.make(lambda: done.append("the next"))
+    assert call.cancelled()
+    assert done == ["the next"]
+
+
+async def test_where_no_thread_can_be_started_the_callers_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def none_left(*_: Any, **__: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", none_left)
+    of_journal = calls.Calls()
+    both = await asyncio.gather(*(of_journal.make(list) for _ in range(2)), return_exceptions=True)
+    assert [type(one) for one in both] == [RuntimeError, RuntimeError]
+
+
 async def test_one_that_cannot_be_journalled_takes_no_other_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,18 +7,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidecar.core.diff import diff
+from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
+from sidecar.core.text import Text
+from sidecar.core.uri import from_path
+from sidecar.journal import SqliteJournal
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.file_time import tick
-from tests.support.workspaces import Bench, a_workspace
+from tests.support.workspaces import Bench, QuietEditor, a_workspace
 from tests.turns.journals import SlowJournal
 from tests.turns.world import entries
 from tests.workspace.test_behind import Agent, Turn
@@ -230,3 +237,48 @@ def test_what_the_user_put_where_a_change_had_been_rejected_is_back(tmp_path: Pa
                 await asyncio.sleep(15)
 
     run(main())
+
+
+async def test_a_row_that_was_kept_between_two_of_a_turn_stays_between_them_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    """Taken back, the later one leads to what the user kept."""
+    folder, path = str(tmp_path.resolve()), str(tmp_path.resolve() / "x.bin")
+    states = [FileState(b"\0" + bytes([n])) for n in range(4)]
+    async with SqliteJournal.opened(tmp_path / "journal") as journal:
+        async with a_workspace(tmp_path.resolve(), QuietEditor(), journal=journal) as bench:
+            files = bench.workspace.review.files
+            for number, session in enumerate(["first", "second", "first"]):
+                author = Author(session, 1, f"w{number}", agent="agent")
+                files.enter(path, states[number], states[number + 1], author)
+            files.keep(list(files)[1])
+            await files.stored()
+        async with a_workspace(tmp_path.resolve(), QuietEditor(), journal=journal) as bench:
+            files = bench.workspace.review.files
+            await files.restore([folder])
+            assert [(row.before, row.after) for row in files] == [
+                (states[0], states[1]),
+                (states[2], states[3]),
+            ]
+
+
+async def test_what_was_kept_in_a_text_that_is_gone_is_not_under_review_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    """It was kept in the document, which was still open when the agent removed the file."""
+    path = tmp_path.resolve() / "a.txt"
+    uri, before, after = from_path(str(path)), Text.of("one\ntwo\n"), Text.of("one\nTWO\n")
+    async with a_workspace(tmp_path.resolve(), QuietEditor()) as bench:
+        files, ledgers = bench.workspace.review.files, bench.workspace.state.ledgers
+        reviewed = ledgers.at(uri, before, live=False)
+        author = Author("s", 1, "w1", agent="agent")
+        reviewed.ledger.agent_edit(before, diff(str(before), str(after)), after, author)
+        reviewed.closed(after)
+        removal = replace(author, write="w2")
+        files.enter(
+            str(path), FileState(str(after).encode()), None, removal, hunks=tuple(reviewed.ledger.hunks)
+        )
+        reviewed.ledger.keep([hunk.id for hunk in reviewed.ledger.hunks])
+        await files.rejected(next(iter(files)))
+        assert ledgers.get(uri) is not None
+        assert not reviewed.ledger.hunks

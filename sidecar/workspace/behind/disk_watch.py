@@ -32,7 +32,7 @@ from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
-from sidecar.workspace.ports.side_by_side import side_by_side
+from sidecar.workspace.ports.side_by_side import LARGE_BYTES, side_by_side
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -313,7 +313,9 @@ class DiskWatch:
             await self._behind.unopened.look(one[0], one[1].path, one[1])
 
         def size(one: tuple[Session, Named]) -> int:
-            return 0 if one[1].stat is None else one[1].stat.size
+            return (
+                LARGE_BYTES + 1 if one[1].stat is None else one[1].stat.size
+            )  # a new file may have any size
 
         async with self._one_look:
             await side_by_side(every, look, size)

@@ -180,14 +180,16 @@ class FileReviews:
         *,
         is_whole: bool = False,
         hunks: tuple[Hunk, ...] | None = None,
+        alone: bool = False,
     ) -> None:
         """Puts a change under review. It is combined with the last change of the path if that is of the same turn. `is_whole`: where it led from one text
-        to another, that is this row; otherwise it is hunks. `hunks`: what was under review in the text before it; None: what is so now."""
+        to another, that is this row; otherwise it is hunks.
+        `hunks`: what was under review in the text before it; None: what is so now. `alone`: it is not combined."""
         self._now[path] = after
         is_whole |= before is not None and text_of(before) is None
         known = self.last(path)
         same = known is not None and known.author.same_turn(author) and known.author.unknown == author.unknown
-        if known is not None and same:
+        if known is not None and same and not alone:
             before, hunks = known.before, known.hunks
             is_whole |= is_between_texts(known.before, known.after)
             moved_from, removal = (
@@ -227,7 +229,8 @@ class FileReviews:
         if text is None or old is None or not change.ends_text or self._state.documents.get(uri) is not None:
             return
         if change.hunks is not None and (change.hunks or reviewed is not None):
-            reviewed = self._state.ledgers.restore(uri, old, change.hunks)
+            hunks = change.hunks if reviewed is None else reviewed.ledger.unkept(change.hunks)
+            reviewed = self._state.ledgers.restore(uri, old, hunks)
         if reviewed is not None:
             reviewed.seen(Text.of(text))
             self._state.ledgers.moved(reviewed)
@@ -597,7 +600,9 @@ class FileReviews:
         for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
             self._dropped.append(name)
             is_whole = is_between_texts(row.before, row.after)
-            self.enter(*row[:6], is_whole=is_whole, hunks=row.hunks)
+            last = self.last(row.path)
+            alone = last is None or last.after != row.before  # the one between them was kept
+            self.enter(*row[:6], is_whole=is_whole, hunks=row.hunks, alone=alone)
         await self._tell()
         self._now.clear()
 
