@@ -430,7 +430,7 @@ class EmacsHands:
             self.emacs.terminal.keys("y")
 
     def dismiss(self) -> None:
-        self.emacs.terminal.wait_for("Choose an option")
+        self.emacs.wait_for("(> (minibuffer-depth) 0)", "it asks")
         self.emacs.terminal.keys("C-g")
         self.emacs.wait_for("(zerop (minibuffer-depth))", "it goes on")
 
