@@ -476,7 +476,7 @@ class Ledger:
     def left(self) -> Iterator[Seen]:
         """The remembered texts, newest first, in which everything that is under review now was under review, and something more."""
         for seen in self._remembered.newest_first():
-            if seen.hunks.has_more_than(self._moving) and seen.hunks.has_all_of(self._moving):
+            if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
     def goes_back(self, seen: Seen) -> None:

@@ -42,11 +42,6 @@ class Hunks(Moving[Hunk]):
         theirs, ours = map(writes_of, other.apart(self, Hunk.is_same))
         return theirs <= ours or theirs <= writes_of(self.all())
 
-    def has_more_than(self, other: Hunks) -> bool:
-        """Whether a hunk here is not the same, or not at all, there."""
-        ours, _ = self.apart(other, Hunk.is_same)
-        return bool(ours)
-
 
 @dataclass(frozen=True)
 class Seen:

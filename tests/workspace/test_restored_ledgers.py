@@ -1,4 +1,4 @@
-"""Reviews that are restored from the journal."""
+"""A review that is restored from the journal while somebody holds the one before it."""
 
 from __future__ import annotations
 
@@ -27,18 +27,3 @@ def test_whoever_holds_it_goes_on_with_what_was_restored() -> None:
     found = ledgers.get(URI)
     assert found is not None
     assert not found.ledger.hunks
-
-
-def test_what_an_editor_kept_unsaved_comes_back_with_all_that_is_under_review_in_it() -> None:
-    """The file was never saved, and the user had typed right beside two of the changes. Only what stood alone came back."""
-    ledgers = Ledgers()
-    base, agents = "one\ntwo\nthree\nfour\nfive\nsix\n", "ONE\ntwo\nthree\nFOUR\nfive\nSIX\n"
-    before = ledgers.at(URI, Text.of(base), live=True)
-    before.ledger.agent_edit(
-        Text.of(base), diff(base, agents), Text.of(agents), Author("s", 1, "w1", agent="agent")
-    )
-    restored = Ledgers().restore(URI, agents, before.ledger.hunks)
-    restored.seen(Text.of(base))
-    assert not restored.ledger.hunks
-    restored.opened(Text.of(agents.replace("two", "mine").replace("five", "mine")))
-    assert [hunk.said for hunk in restored.ledger.hunks] == ["ONE", "FOUR", "SIX"]

@@ -220,7 +220,6 @@ class Reviewed:
             self.ledger.may_come_back(self.text)
         self.guessed = None if is_known else text
         self.ledger.user_led(self.text, text)
-        self._come_back(lambda: text)
         self.text = text
 
     def _is_before_the_newest_write(self, text: Text) -> bool:
