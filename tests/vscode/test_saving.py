@@ -168,6 +168,7 @@ def test_what_is_undone_while_a_formatter_works_stays_undone(window: Window) -> 
     turn = window.begin(scripted.steps(scripted.read(file), first, second))
     window.until_js("return keep.formatting === true", "the formatter works")
     window.undo()
+    eventually(lambda: window.text(file) == "one\ntwo\nthree\n", "it is undone", within=30)
     window.js("keep.formatting = false; keep.format()")
     window.until_js("return keep.formatting === true", "it works on the second write")
     window.js("keep.format()")
