@@ -62,14 +62,19 @@ def commands_below(
     agent: int, since: float, lines: Sequence[str], family: Callable[[], Collection[int]] | None = None
 ) -> dict[int, Process]:
     """The processes below the agent's process that began since that time (`processes.now`) and belong to commands with these lines, by pid.
-    `family`: see `AgentProcess`."""
-    table = processes.running()
-    if agent not in table:
-        return {}
-    # orphaned processes become children of the reaper
-    below = _below([table[agent].parent], table) if family is None else table.keys() & set(family())
-    below -= {agent}
-    new = {pid for pid in below if table[pid].began >= since - EXACT}
+    `family`: see `AgentProcess`. Blocks, for at most a second."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        table = processes.running()
+        if agent not in table:
+            return {}
+        # orphaned processes become children of the reaper
+        below = _below([table[agent].parent], table) if family is None else table.keys() & set(family())
+        new = {pid for pid in below - {agent} if table[pid].began >= since - EXACT}
+        # A process that is being started has no command line for a moment
+        if all(table[pid].line for pid in new) or time.monotonic() > until:
+            break
+        time.sleep(0.02)
     found = {pid for pid in new if any(is_of(table[pid].line, line) for line in lines)}
     return {pid: table[pid] for pid in new & (found | _below(found, table))}
 

@@ -13,6 +13,7 @@ import pytest
 
 from sidecar import processes
 from sidecar.acp.left_running import commands_below, is_of
+from sidecar.processes import Process
 from tests.acp.test_agents import LIMITS, TEXT, Side, agents
 from tests.support.agents import alive, until_gone, until_written
 
@@ -176,6 +177,18 @@ def test_commands_where_the_system_keeps_what_an_agent_started(monkeypatch: pyte
     found = commands_below(agent, table[shell].began - 10, [line], lambda: family)
     assert sorted(found) == [shell, orphan, 13]
     assert commands_below(99, 0.0, [line], lambda: family) == {}, "the agent has ended"
+
+
+@pytest.mark.parametrize("moments", [1, 3])
+def test_a_command_that_is_being_started_when_its_turn_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, moments: int
+) -> None:
+    """Linux: a process has no command line for a moment, between its call of exec and the first step of its new program."""
+    line = "npm test"
+    agent, shell = Process(10, 9, 50.0, "node agent.js"), Process(11, 10, 200.0, f"sh -c {line}")
+    tables = [{10: agent, 11: replace(shell, line="")}] * moments + [{10: agent, 11: shell}]
+    monkeypatch.setattr(processes, "running", lambda: tables.pop(0))
+    assert commands_below(10, 100.0, [line]) == {11: shell}
 
 
 def at(seconds: int) -> int:

@@ -133,9 +133,10 @@ def test_neovim_offers_only_questions_that_are_still_asked(
     nvim.lua(ANSWER)
     eventually(lambda: "b.txt" in nvim.lua("return Offered"), "the other is offered", otherwise=nvim.messages)
     eventually(lambda: files[1].read_text() == "ONE\n", "it is written", otherwise=nvim.messages)
-    nvim.command("sidecar.prompt", asks(files[0]))
+    session = {"sessionId": nvim.command("sidecar.newSession", {})["sessionId"]}
+    nvim.command("sidecar.prompt", asks(files[0]) | session)
     eventually(lambda: nvim.command("sidecar.status")["questions"], "a question is open")
-    nvim.ex("AcpCancel")
+    nvim.command("sidecar.cancel", session)
     eventually(lambda: not nvim.command("sidecar.status")["questions"], "it is withdrawn")
     nvim.lua(ANSWER)
     eventually(
