@@ -177,6 +177,7 @@ def test_what_is_undone_while_a_formatter_works_stays_undone(window: Window) -> 
 
 
 SLOW_FORMATTER = """
+keep.formatting = false;
 keep.disposables = [vscode.languages.registerDocumentFormattingEditProvider({ pattern: '**/*.txt' }, {
   provideDocumentFormattingEdits: () => new Promise((resolve) => {
     keep.formatting = true;
