@@ -14,7 +14,7 @@
 --            :AcpKeep  :AcpReject              <leader>hk  hr    keep or reject the one at the cursor
 --            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    all in this buffer; with !, in all files
 --
--- This file adds to Neovim's own client: one client for all file buffers of any type; the custom requests sidecar/save,
+-- This file adds to Neovim's own client: one client for all file buffers of any type, and for those without a file; the custom requests sidecar/save,
 -- sidecar/open, sidecar/close and sidecar/reload; a version check that includes version 0 and reports its real result;
 -- questions that never take the keys that you are typing.
 
@@ -22,6 +22,7 @@ local M = {}
 
 local api = vim.api
 local cursors = api.nvim_create_namespace('acp-sidecar.cursors')
+local hints_unnamed = api.nvim_create_namespace('acp-sidecar.hints')
 local has_0_11 = vim.fn.has('nvim-0.11') == 1
 
 local state = {
@@ -30,6 +31,7 @@ local state = {
   ticks = {}, -- buffer → changedtick of its last change since didOpen; 0 when there was none
   stats = {}, -- buffer → what its file looked like when it was last read or written
   opened = {}, -- buffer → true: opened for an agent, nobody has looked at it
+  unnamed = {}, -- buffer without a file → { uri, tick }: the changedtick whose text the sidecar has
   said = {}, -- what was said, oldest first
   unseen = false, -- what was said in insert mode, where Neovim draws '-- INSERT --' over it at once: it is shown when that ends
   questions = {}, -- open questions, oldest first: { message, actions, answer = function(action) }
@@ -67,8 +69,22 @@ local function is_file(bufnr)
     and not name:match('^%a[%w+.-]+://')
 end
 
+--- The URI by which the sidecar knows a buffer.
+local function uri_of(bufnr)
+  local unnamed = state.unnamed[bufnr]
+  return unnamed and unnamed.uri or vim.uri_from_bufnr(bufnr)
+end
+
 --- The loaded buffer of a URI, without making one (vim.uri_to_bufnr would).
 local function loaded(uri)
+  for bufnr, unnamed in pairs(state.unnamed) do
+    if unnamed.uri == uri then
+      return bufnr
+    end
+  end
+  if vim.startswith(uri, 'untitled:') then
+    return nil
+  end
   local path = vim.uri_to_fname(uri)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_get_name(bufnr) == path and is_file(bufnr) then
@@ -100,6 +116,49 @@ local function current_version(bufnr)
   return math.max(state.ticks[bufnr] or 0, shared)
 end
 
+local function notify_server(method, params)
+  local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
+  if client and client.initialized then
+    if has_0_11 then
+      client:notify(method, params)
+    else
+      client.notify(method, params)
+    end
+    return true
+  end
+end
+
+--- A buffer without a file has no name for Neovim's own client, which would call each of them 'file://'. So this file tells the
+--- sidecar of them, as untitled:Untitled-N and with their whole text. An empty one is not told of before something is in it.
+local function is_unnamed(bufnr)
+  return api.nvim_buf_is_loaded(bufnr)
+    and api.nvim_buf_get_option(bufnr, 'buftype') == ''
+    and api.nvim_buf_get_option(bufnr, 'buflisted')
+    and api.nvim_buf_get_name(bufnr) == ''
+end
+
+local function close_unnamed(bufnr)
+  if state.unnamed[bufnr] then
+    notify_server('textDocument/didClose', { textDocument = { uri = state.unnamed[bufnr].uri } })
+    state.unnamed[bufnr] = nil
+  end
+end
+
+--- Brings the sidecar up to date with the buffers that it was told of.
+local function tell_unnamed()
+  for bufnr, unnamed in pairs(state.unnamed) do
+    local tick = state.ticks[bufnr]
+    if unnamed.tick ~= tick then
+      unnamed.tick = tick
+      local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), '\n') .. '\n'
+      notify_server('textDocument/didChange', {
+        textDocument = { uri = unnamed.uri, version = tick },
+        contentChanges = { { text = text } },
+      })
+    end
+  end
+end
+
 local function watch(bufnr)
   if state.ticks[bufnr] then
     return
@@ -108,6 +167,9 @@ local function watch(bufnr)
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, tick)
       state.ticks[bufnr] = tick
+      if state.unnamed[bufnr] then
+        vim.schedule(tell_unnamed)
+      end
     end,
     on_reload = function()
       -- Neovim 0.7 opens the document again, at version 0; 0.11 keeps counting, and so it is never behind
@@ -116,6 +178,7 @@ local function watch(bufnr)
       end
     end,
     on_detach = function()
+      close_unnamed(bufnr)
       state.ticks[bufnr] = nil
       state.stats[bufnr] = nil
       state.opened[bufnr] = nil
@@ -123,14 +186,49 @@ local function watch(bufnr)
   })
 end
 
+local function open_unnamed(bufnr)
+  if state.unnamed[bufnr] then
+    return
+  end
+  local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
+  if #lines == 1 and lines[1] == '' then
+    return
+  end
+  local filetype = api.nvim_buf_get_option(bufnr, 'filetype')
+  local uri = 'untitled:Untitled-' .. bufnr
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  local item = {
+    uri = uri,
+    version = tick,
+    languageId = filetype == '' and 'plaintext' or filetype,
+    text = table.concat(lines, '\n') .. '\n',
+  }
+  if notify_server('textDocument/didOpen', { textDocument = item }) then
+    state.unnamed[bufnr] = { uri = uri, tick = tick }
+    watch(bufnr)
+    state.ticks[bufnr] = tick
+  end
+end
+
 local function attach(bufnr)
-  if state.client_id and is_file(bufnr) then
+  if state.client_id and is_unnamed(bufnr) then
+    open_unnamed(bufnr)
+  elseif state.client_id and is_file(bufnr) then
     if not state.stats[bufnr] then
       remember_file(bufnr)
     end
     if vim.lsp.buf_attach_client(bufnr, state.client_id) then
       watch(bufnr)
     end
+  end
+end
+
+--- A buffer without a file may have a name by now. Its review goes on in the file, which is opened before the other one ends.
+local function named(bufnr)
+  if state.unnamed[bufnr] and is_file(bufnr) then
+    tell_unnamed()
+    attach(bufnr)
+    close_unnamed(bufnr)
   end
 end
 
@@ -291,7 +389,17 @@ handlers['workspace/applyEdit'] = function(_, params, context)
       marks[bufnr] = marks[bufnr] or marked(bufnr, bufnr)
     end
   end
-  local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
+  local done, problem = pcall(function()
+    for _, change in ipairs(changes) do
+      local bufnr = change.textDocument and loaded(change.textDocument.uri)
+      if bufnr and state.unnamed[bufnr] then -- Neovim's own would make a buffer with the URI as its name
+        vim.lsp.util.apply_text_edits(change.edits, bufnr, client.offset_encoding)
+      else
+        vim.lsp.util.apply_workspace_edit({ documentChanges = { change } }, client.offset_encoding)
+      end
+    end
+  end)
+  tell_unnamed()
   for bufnr, cursors_before in pairs(marks) do
     put_back(cursors_before, bufnr)
     begin_undo_block(bufnr)
@@ -415,6 +523,21 @@ handlers['window/showMessage'] = function(_, params)
   notify(params.message, ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type])
 end
 
+--- For a buffer without a file, Neovim's own would make a buffer with the URI as its name.
+handlers['textDocument/publishDiagnostics'] = function(problem, params, ...)
+  if not params or not vim.startswith(params.uri, 'untitled:') then
+    return vim.lsp.handlers['textDocument/publishDiagnostics'](problem, params, ...)
+  end
+  local bufnr = loaded(params.uri)
+  local function shown(hint)
+    local first, last = hint.range.start.line, hint.range['end'].line
+    return { lnum = first, end_lnum = last, col = 0, severity = hint.severity, source = hint.source, message = hint.message }
+  end
+  if bufnr then
+    vim.diagnostic.set(hints_unnamed, bufnr, vim.tbl_map(shown, params.diagnostics))
+  end
+end
+
 handlers['sidecar/turnEnded'] = function(_, params)
   if state.config.on_turn_ended then
     state.config.on_turn_ended(params)
@@ -434,7 +557,7 @@ end
 
 --- The agents' changes in the current buffer that nobody has looked at, from top to bottom.
 local function with_changes(done)
-  M.command('sidecar.listChanges', { uri = vim.uri_from_bufnr(0) }, function(problem, changes)
+  M.command('sidecar.listChanges', { uri = uri_of(api.nvim_get_current_buf()) }, function(problem, changes)
     if problem then
       notify(problem.message or tostring(problem), vim.log.levels.ERROR)
     elseif #changes == 0 then
@@ -471,7 +594,7 @@ local function review_here(name)
 end
 
 local function review_all(name, everywhere)
-  M.command(name, everywhere and { all = true } or { uri = vim.uri_from_bufnr(0) }, reviewed)
+  M.command(name, everywhere and { all = true } or { uri = uri_of(api.nvim_get_current_buf()) }, reviewed)
 end
 
 --- To the nearest change below (`step` 1) or above (-1); from the last one to the first.
@@ -542,6 +665,7 @@ local function start()
     on_exit = function(code)
       state.client_id = nil
       state.questions = {}
+      state.unnamed = {}
       if code ~= 0 then
         vim.schedule(function()
           notify(string.format('ended with code %d; :AcpPrompt or :AcpChat starts it again', code), vim.log.levels.ERROR)
@@ -580,6 +704,7 @@ function M.command(name, argument, done)
   local tries = 0
   local function send()
     if client.initialized then
+      attach_all() -- buffers without a file, in which something is by now
       if has_0_11 then
         client:request('workspace/executeCommand', params, answered)
       else
@@ -635,6 +760,9 @@ function M.setup(config)
   end)
   on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
     state.opened[bufnr] = nil -- somebody looks at it now
+    if is_unnamed(bufnr) then
+      attach(bufnr)
+    end
   end)
   on('InsertLeave', function()
     local line = state.unseen
@@ -647,19 +775,13 @@ function M.setup(config)
   end)
   -- Another name is another document; Neovim would go on under the new one without opening it
   on('BufFilePre', function(bufnr)
-    local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
-    if client and state.ticks[bufnr] then
-      local closing = { textDocument = { uri = vim.uri_from_bufnr(bufnr) } }
-      if has_0_11 then
-        client:notify('textDocument/didClose', closing)
-      else
-        client.notify('textDocument/didClose', closing)
-      end
+    if state.ticks[bufnr] and not state.unnamed[bufnr] then
+      notify_server('textDocument/didClose', { textDocument = { uri = vim.uri_from_bufnr(bufnr) } })
     end
   end)
   on('BufFilePost', function(bufnr)
     local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
-    if client and state.ticks[bufnr] and is_file(bufnr) then
+    if client and state.ticks[bufnr] and is_file(bufnr) and not state.unnamed[bufnr] then
       remember_file(bufnr)
       if has_0_11 then
         client:_text_document_did_open_handler(bufnr)
@@ -668,7 +790,9 @@ function M.setup(config)
         state.ticks[bufnr] = 0
       end
     end
+    named(bufnr)
   end)
+  on('BufAdd', named) -- how :write NAME tells that a buffer has its first name
 
   local function command(name, action, attributes)
     api.nvim_create_user_command(name, function(call)

@@ -51,18 +51,18 @@ def test_every_file_buffer_is_told_whatever_its_type(ready: Neovim, probe: Probe
     assert not any("scratch" in uri for uri in uris)
 
 
-def test_a_buffer_without_a_file_is_not_told(
-    ready: Neovim, probe: Probe, file: Path, workspace: Path
+def test_a_buffer_without_a_file_is_told_of_with_its_whole_text(
+    ready: Neovim, probe: Probe, file: Path
 ) -> None:
-    """docs/editors.md says so."""
+    """Once something is in it. It is a document of its own, not the `file://` that Neovim's client calls each of them."""
     ready.ex("enew")
     ready.type("typed")
-    other = workspace / "other.txt"
-    other.write_text("x\n")
-    ready.ex("set hidden")
-    ready.open(other)
-    told = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
-    assert told == [file.as_uri(), other.as_uri()]
+    other = probe.wait_for("textDocument/didOpen", 2)[-1]["params"]["textDocument"]
+    number = ready.lua("return vim.api.nvim_get_current_buf()")
+    assert (other["uri"], other["text"]) == (f"untitled:Untitled-{number}", "typed\n")
+    ready.ex("set nomodified | bwipeout")
+    (closed,) = probe.wait_for("textDocument/didClose")
+    assert closed["params"]["textDocument"]["uri"] == other["uri"]
 
 
 def test_typing_arrives_without_saving(ready: Neovim, probe: Probe, file: Path) -> None:

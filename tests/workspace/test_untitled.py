@@ -106,12 +106,12 @@ def test_the_next_one_of_its_name_is_another_one(tmp_path: Path) -> None:
     play(tmp_path, case, journal=journal)
 
 
-@pytest.mark.parametrize("participants", ["", "\n"])
+@pytest.mark.parametrize("participants", ["", "\n", None])
 @pytest.mark.parametrize("folder", ["", "../elsewhere/"])
 def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
-    tmp_path: Path, participants: str, folder: str
+    tmp_path: Path, participants: str | None, folder: str
 ) -> None:
-    """`participants`: what the editor's save adds to the text."""
+    """`participants`: what the editor's save adds to the text; None for Neovim's way."""
     root = tmp_path / "ws"
     root.mkdir()
     (tmp_path / "elsewhere").mkdir()
@@ -121,7 +121,10 @@ def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
     async def case(bench: Bench, editor: FakeEditor) -> None:
         await bench.read(NAME)
         await bench.write(NAME, TEXT.replace("two", "TWO"))
-        saved_as(editor, name, participants)
+        if participants is None:
+            named(editor, name)
+        else:
+            saved_as(editor, name, participants)
         await bench.workspace.reviews_stored()
         (row,) = await bench.workspace.review.listed(ALL)
         assert (row["uri"], row["oldText"], row["newText"]) == (editor.uri(name), "two", "TWO")
@@ -130,11 +133,11 @@ def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
             # what the agent knows of it is the base of its next write
             editor.types(name, "mine\n", at=0)
             assert not isinstance(await bench.write(name, TEXT.replace("two", "TWO!")), Refusal)
-            assert editor.text(name) == "mine\none\nTWO!\nthree\n" + participants
+            assert editor.text(name) == "mine\none\nTWO!\nthree\n" + (participants or "")
             editor.replaces(name, "mine\n", "")
         done = await bench.workspace.review.reject(ALL)
         assert not done.impossible
-        assert editor.text(name) == TEXT + participants
+        assert editor.text(name) == TEXT + (participants or "")
         # the next one of its name is another one
         editor.opens(NAME)
         editor.types(NAME, "new\n")
@@ -155,6 +158,13 @@ def saved_as(editor: FakeEditor, name: str, participants: str = "") -> None:
         editor.types(name, participants)
     editor.saves(name)
     editor.replaces(NAME, text, "")
+    editor.closes(NAME)
+
+
+def named(editor: FakeEditor, name: str) -> None:
+    """As Neovim does it, with a buffer that gets a name."""
+    Path(editor.folder, name).write_text(editor.text(NAME))
+    editor.opens(name)
     editor.closes(NAME)
 
 

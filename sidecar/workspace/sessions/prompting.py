@@ -191,11 +191,11 @@ class Prompting:
         return replace(question, text=f"{question.text}\n{words}")
 
     async def _unsaved(self, session: Session) -> list[Tracked]:
-        """Return the documents with unsaved text of the user's that this session may be told about, and the non-empty documents without a file."""
+        """Return the documents with unsaved text of the user's that this session may be told about, and the documents without a file in which something is."""
         found: list[Tracked] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)
-            if is_untitled(tracked.document.uri) and len(tracked.document.snapshot()):
+            if is_untitled(tracked.document.uri) and str(tracked.document.snapshot()).strip():
                 found.append(tracked)
             if path is None or tracked.is_clean():
                 continue
