@@ -16,11 +16,11 @@
 ;; project that has no other language server (eglot uses one server per buffer).  Then:
 ;;
 ;;   M-x acp-sidecar-prompt   acp-sidecar-chat   acp-sidecar-send   acp-sidecar-new-session   acp-sidecar-cancel
-;;   M-x acp-sidecar-status
+;;   M-x acp-sidecar-keep     acp-sidecar-reject (the agents' changes in the current buffer)   acp-sidecar-status
 ;;
 ;; This file adds to eglot: one server for all major modes of a project; unsent typing is sent before an edit's version
 ;; is checked (eglot 1.17 counts versions only when it sends); no question before each edit; each edit is its own undo
-;; step; the requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload.
+;; step; the requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload; buffers without a file.
 
 ;;; Code:
 
@@ -47,6 +47,11 @@
 (defvar-local acp-sidecar--opened nil
   "Non-nil in a buffer that was opened for an agent.")
 
+(defvar-local acp-sidecar--untitled nil
+  "Where the sidecar knows this buffer, which has no file: (:server :uri :version :tick), or nil.
+The tick is that of the text that it was told.")
+(put 'acp-sidecar--untitled 'permanent-local t)
+
 
 ;;; Documents
 
@@ -56,29 +61,121 @@
 
 (defun acp-sidecar--buffer (uri)
   "The buffer that the sidecar knows as URI, or nil."
-  (let ((buffer (find-buffer-visiting (acp-sidecar--path uri))))
-    (and buffer (buffer-local-value 'eglot--managed-mode buffer) buffer)))
+  (if (string-prefix-p "untitled:" uri)
+      (cl-find-if (lambda (buffer)
+                    (equal uri (plist-get (buffer-local-value 'acp-sidecar--untitled buffer) :uri)))
+                  (buffer-list))
+    (let ((buffer (find-buffer-visiting (acp-sidecar--path uri))))
+      (and buffer (buffer-local-value 'eglot--managed-mode buffer) buffer))))
 
 (defun acp-sidecar--flush (server)
   "Tell SERVER all typing that eglot holds back, so that versions mean what they say."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
-      (when (and eglot--managed-mode (eq (eglot-current-server) server))
-        (eglot--signal-textDocument/didChange)))))
+      (cond
+       (acp-sidecar--untitled
+        (when (eq (plist-get acp-sidecar--untitled :server) server) (acp-sidecar--untitled-tell)))
+       ((and eglot--managed-mode (eq (eglot-current-server) server))
+        (eglot--signal-textDocument/didChange))))))
 
 (defun acp-sidecar--moved-on-p (version)
   "Whether the current buffer is not at VERSION any more."
-  (not (or (null version) (eql version eglot--versioned-identifier))))
+  (not (or (null version)
+           (eql version (or (plist-get acp-sidecar--untitled :version) eglot--versioned-identifier)))))
 
 (defun acp-sidecar--edit (edits)
   "Apply EDITS to the current buffer as one undo step that takes nothing else along."
   (undo-boundary)
-  (eglot--apply-text-edits edits)
+  (if acp-sidecar--untitled
+      (let ((how (acp-sidecar--counting (plist-get acp-sidecar--untitled :server))))
+        (cl-progv (and how '(eglot-move-to-linepos-function)) (list how)
+          (eglot--apply-text-edits edits)))
+    (eglot--apply-text-edits edits))
   (undo-boundary))
+
+(defun acp-sidecar--counting (server)
+  "How eglot 1.17 counts characters for SERVER; nil for the usual way, or eglot 1.9, which has no other."
+  (pcase (plist-get (eglot--capabilities server) :positionEncoding)
+    ("utf-32" 'eglot-move-to-utf-32-linepos)
+    ("utf-8" 'eglot-move-to-utf-8-linepos)))
 
 (defun acp-sidecar--yes (value)
   "VALUE as JSON's true or false."
   (if value t :json-false))
+
+
+;;; Buffers without a file, which eglot does not know
+
+(defun acp-sidecar--untitled-p ()
+  "Whether somebody writes text without a file in the current buffer."
+  (and (not buffer-file-name)
+       (not buffer-read-only)
+       (not (string-match-p "\\`[ *]" (buffer-name)))
+       (> (buffer-size) 0)))
+
+(defun acp-sidecar--whole-text ()
+  "The text of the current buffer."
+  (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max))))
+
+(defun acp-sidecar--untitled-told-p ()
+  "Whether a sidecar that still runs knows the current buffer as one without a file."
+  (and acp-sidecar--untitled (jsonrpc-running-p (plist-get acp-sidecar--untitled :server))))
+
+(defun acp-sidecar--untitled-open (server)
+  "Tell SERVER of the current buffer, if it has text without a file and belongs to its project."
+  (when (and (not (acp-sidecar--untitled-told-p)) (acp-sidecar--untitled-p) (eq (acp-sidecar--server) server))
+    (setq acp-sidecar--untitled
+          (list :server server :uri (concat "untitled:" (url-hexify-string (buffer-name)))
+                :version 0 :tick (buffer-chars-modified-tick)))
+    (add-hook 'after-change-functions #'acp-sidecar--untitled-changed nil t)
+    (add-hook 'kill-buffer-hook #'acp-sidecar--untitled-close nil t)
+    (jsonrpc-notify server :textDocument/didOpen
+                    (list :textDocument
+                          (list :uri (plist-get acp-sidecar--untitled :uri) :version 0 :text (acp-sidecar--whole-text)
+                                :languageId (string-remove-suffix "-mode" (symbol-name major-mode)))))))
+
+(defun acp-sidecar--untitled-tell ()
+  "Bring the sidecar up to date with the current buffer."
+  (let ((told acp-sidecar--untitled) (tick (buffer-chars-modified-tick)))
+    (when (and (acp-sidecar--untitled-told-p) (not (eql tick (plist-get told :tick))))
+      (plist-put told :tick tick)
+      (plist-put told :version (1+ (plist-get told :version)))
+      (jsonrpc-notify (plist-get told :server) :textDocument/didChange
+                      (list :textDocument (list :uri (plist-get told :uri) :version (plist-get told :version))
+                            :contentChanges (vector (list :text (acp-sidecar--whole-text))))))))
+
+(defun acp-sidecar--untitled-changed (&rest _)
+  "Something was typed: it is told as soon as eglot would tell it."
+  (let ((buffer (current-buffer)))
+    (unless (plist-get acp-sidecar--untitled :timer)
+      (plist-put acp-sidecar--untitled :timer
+                 (run-with-idle-timer
+                  (or eglot-send-changes-idle-time 0) nil
+                  (lambda ()
+                    (when (buffer-live-p buffer)
+                      (with-current-buffer buffer
+                        (plist-put acp-sidecar--untitled :timer nil)
+                        (acp-sidecar--untitled-tell)))))))))
+(put 'acp-sidecar--untitled-changed 'permanent-local-hook t)
+
+(defun acp-sidecar--untitled-close ()
+  "The current buffer goes, or has a file now."
+  (when (acp-sidecar--untitled-told-p)
+    (jsonrpc-notify (plist-get acp-sidecar--untitled :server) :textDocument/didClose
+                    (list :textDocument (list :uri (plist-get acp-sidecar--untitled :uri)))))
+  (setq acp-sidecar--untitled nil)
+  (remove-hook 'after-change-functions #'acp-sidecar--untitled-changed t)
+  (remove-hook 'kill-buffer-hook #'acp-sidecar--untitled-close t))
+(put 'acp-sidecar--untitled-close 'permanent-local-hook t)
+
+(defun acp-sidecar--named ()
+  "The current buffer has a file now.  The review goes on there, if it is open before the other document ends."
+  (when (and acp-sidecar--untitled buffer-file-name)
+    (acp-sidecar--untitled-tell)
+    (acp-sidecar--adopt (plist-get acp-sidecar--untitled :server))
+    (acp-sidecar--untitled-close)))
+
+(add-hook 'after-set-visited-file-name-hook #'acp-sidecar--named)
 
 
 ;;; Requests from the sidecar
@@ -156,7 +253,7 @@
   "Where CHANGES move the point of each window of this buffer to: ((WINDOW . POSITION) …).
 They are tried out on a copy, since a point has no place while the text is taken anew.
 A point in a line stays before what is inserted there; one at a line's start goes along with the line."
-  (let ((text (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max))))
+  (let ((text (acp-sidecar--whole-text))
         (counted (mapcar (lambda (name) (and (boundp name) (symbol-value name))) acp-sidecar--positions))
         (points (mapcar (lambda (window) (cons window (window-point window)))
                         (get-buffer-window-list nil nil t))))
@@ -330,6 +427,8 @@ A chat lies outside of every project."
   "Run command NAME with ARGUMENT; DONE is called with its result.
 It does not wait: eglot gives a command ten seconds, a turn takes longer."
   (let ((server (or (acp-sidecar--server) (user-error "Start the sidecar first: M-x acp-sidecar"))))
+    (dolist (buffer (buffer-list))
+      (with-current-buffer buffer (acp-sidecar--untitled-open server)))
     (acp-sidecar--flush server)
     (jsonrpc-async-request
      server :workspace/executeCommand
@@ -352,7 +451,7 @@ It does not wait: eglot gives a command ten seconds, a turn takes longer."
 (defun acp-sidecar-send ()
   "Send the prompt of the chat in the current buffer."
   (interactive)
-  (acp-sidecar--command "sidecar.send" (list :uri (concat "file://" (url-hexify-string buffer-file-name url-path-allowed-chars)))))
+  (acp-sidecar--command "sidecar.send" (list :uri (acp-sidecar--uri))))
 
 (defun acp-sidecar-new-session (agent)
   "Start a session with AGENT (empty: the default one)."
@@ -363,6 +462,26 @@ It does not wait: eglot gives a command ten seconds, a turn takes longer."
   "Cancel the running turn."
   (interactive)
   (acp-sidecar--command "sidecar.cancel" eglot--{}))
+
+(defun acp-sidecar--uri ()
+  "The URI by which the sidecar knows the current buffer."
+  (or (plist-get acp-sidecar--untitled :uri)
+      (concat "file://" (url-hexify-string (or buffer-file-name (user-error "This buffer has no file"))
+                                           url-path-allowed-chars))))
+
+(defun acp-sidecar--reviewed (result)
+  "Say what RESULT tells of changes that could not be kept or taken back."
+  (mapc (lambda (stuck) (message "acp-sidecar: %s" (plist-get stuck :reason))) (plist-get result :impossible)))
+
+(defun acp-sidecar-keep ()
+  "Keep all the agents' changes in the current buffer."
+  (interactive)
+  (acp-sidecar--command "sidecar.keep" (list :uri (acp-sidecar--uri)) #'acp-sidecar--reviewed))
+
+(defun acp-sidecar-reject ()
+  "Take back all the agents' changes in the current buffer."
+  (interactive)
+  (acp-sidecar--command "sidecar.reject" (list :uri (acp-sidecar--uri)) #'acp-sidecar--reviewed))
 
 (defun acp-sidecar-status ()
   "Show what runs."

@@ -46,20 +46,24 @@ def test_one_server_for_every_mode(ready: Emacs, probe: Probe, workspace: Path) 
     assert other.as_uri() in opened
 
 
-def test_a_buffer_without_a_file_is_not_told(ready: Emacs, probe: Probe, file: Path, workspace: Path) -> None:
-    """docs/editors.md says so."""
+def test_a_buffer_without_a_file_is_told_of_with_the_next_command(ready: Emacs, probe: Probe) -> None:
+    """With its whole text. A buffer of Emacs' own, in which nobody writes, is not."""
     ready.terminal.keys("C-x", "b")
     ready.terminal.wait_for("Switch to buffer")
-    ready.type("notes\n")
-    ready.wait_for('(equal (buffer-name) "notes")', "it is shown")
-    ready.eval('(with-current-buffer "notes" (text-mode))')
+    ready.type("nötes\n")
+    ready.wait_for('(equal (buffer-name) "nötes")', "it is shown")
     ready.type("typed")
     ready.wait_for_text("typed")
-    other = workspace / "other.txt"
-    other.write_text("x\n")
-    ready.open(other)
-    told = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
-    assert told == [file.as_uri(), other.as_uri()]
+    ready.command("acp-sidecar-status")
+    other = probe.wait_for("textDocument/didOpen", 2)[-1]["params"]["textDocument"]
+    assert (other["uri"], other["text"]) == ("untitled:n%C3%B6tes", "typed")
+    ready.type(" on")
+    changed = probe.wait_for("textDocument/didChange")[-1]["params"]
+    assert changed["textDocument"]["uri"] == other["uri"]
+    ready.eval('(kill-buffer "nötes")')
+    (closed,) = probe.wait_for("textDocument/didClose")
+    assert closed["params"]["textDocument"]["uri"] == other["uri"]
+    assert len(probe.seen("textDocument/didOpen")) == 2
 
 
 def test_edit_then_one_undo_and_typing_stays(ready: Emacs, probe: Probe, file: Path) -> None:
