@@ -69,7 +69,7 @@ class UsersActs(Scene):
 
     def _saves_all(self) -> None:
         for name in self._open():
-            if self.editor.buffer(name).text.encode() != self._data(name):
+            if self._is_unsaved(name):
                 saved = self.editor.saves(name)
                 self.say(f"user saves {name}: {saved}")
                 if not saved:  # the editor asked: it is newer on the disk, where the user changed it

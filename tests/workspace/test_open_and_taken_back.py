@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE, Habits
 from tests.support.file_time import tick
@@ -253,3 +254,38 @@ def test_a_new_file_that_is_opened_again_at_once_stays_until_it_is_closed_for_go
         assert not path.exists()
 
     play(tmp_path, VSCODE, script, after=after, custom=True)
+
+
+@either
+@pytest.mark.parametrize("work", [removes, renames])
+@pytest.mark.parametrize("typed", ["", "beside it"])
+def test_what_was_rejected_before_the_file_went_does_not_come_back_with_it(
+    tmp_path: Path, work: Work, typed: str, custom: bool
+) -> None:
+    """The rejection was not saved, as the user had typed: the file still says what was rejected, when it goes and when it is back."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = MINE.replace("four", typed or "four")
+
+    def changes_two(folder: Path) -> None:
+        (folder / "a.txt").write_text(BASE.replace("three", "THREE").replace("five", "FIVE"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, changes_two)
+        (five,) = [row["changeId"] for row in rows(turn.bench) if row["newText"] == "FIVE"]
+        await turn.bench.workspace.review.reject(Selector(change_ids=frozenset([str(five)])))
+        assert editor.text("a.txt") == MINE.replace("three", "THREE")
+        await acts(turn, work)
+        if typed:
+            editor.replaces("a.txt", "four", typed)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert rows(bench)
+        await reject_all(bench)
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == wanted
+        assert not rows(bench)
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        assert files(tmp_path) == {"a.txt": wanted.encode()}
+
+    play(tmp_path, VSCODE, script, before=opened_and_typed, after=after, custom=custom)

@@ -348,8 +348,8 @@ class Reconciler:
             base, explained = tracked.text(), None
         elif seen is not None:
             base = seen.taken
-        elif start.was_gone:
-            base = tracked.before_it_is_back(base)
+        elif start.was_gone and on_disk.text is not None:
+            base = tracked.before_it_is_back(base, on_disk.text)
 
         def about_to() -> None:
             nonlocal seen

@@ -207,12 +207,14 @@ class Tracked:
     def text(self) -> str:
         return normal(str(self.document.snapshot()))
 
-    def before_it_is_back(self, known: str | None) -> str | None:
+    def before_it_is_back(self, known: str | None, now: str) -> str | None:
         """The common text (compared form) of the document and its file, after the file was gone: the file's earlier text without what was taken back
-        in the document meanwhile. `known`: that earlier text, if it is known from elsewhere. None if nobody knows it."""
+        in the document meanwhile, unless the file says that still. `known`: that earlier text, if it is known from elsewhere. `now`: what the file says.
+        None if nobody knows the earlier text."""
         text = str(self.before_gone) if known is None and self.before_gone is not None else known
         for one in self.taken_back if text is not None else ():
-            text = one.out_of(text or "")
+            if one.out_of(now) == now:
+                text = one.out_of(text or "")
         return text
 
     def says(self, text: AnyText) -> bool:
