@@ -119,7 +119,9 @@ class Scene:
     def _is_unsaved(self, name: str) -> bool:
         """Whether the editor says something else than the file (bytes that are no text as it shows them)."""
         data = self._data(name)
-        return name in self._open() and (data is None or self.editor.text(name) != data.decode(errors="replace"))
+        return name in self._open() and (
+            data is None or self.editor.text(name) != data.decode(errors="replace")
+        )
 
     def _acts_run(self) -> bool:
         """Whether an act of the agent's may be running by what it said: then nobody could tell. (Nor can what finds the changes of a turn in which the
