@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, VSCODE
 from tests.support.file_time import tick
@@ -376,3 +377,52 @@ def test_what_an_agents_own_tool_puts_in_the_place_of_its_work_is_under_review_w
             editor.closes("a.txt")  # opened for the edit, which some editors do not tell
 
     play_turn(tmp_path, EDITORS[name], script, before=before, after=after)
+
+
+@pytest.mark.parametrize("name", ["vscode", "neovim", "eglot 1.17"])
+@pytest.mark.parametrize("seconds", [0.02, 0.3])
+@pytest.mark.parametrize("opened", [0, 0.3, None])
+def test_what_was_rejected_in_it_is_not_beneath_what_others_wrote_over_it(
+    tmp_path: Path, name: str, seconds: float, opened: float | None
+) -> None:
+    """Nobody can take it back a second time, and it would be in the way of whoever takes back anything in that place."""
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT)
+    theirs = TEXT.replace("two\nthree", "others'\nthat, too")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(turn.bench, AGENTS, turn.session)
+        if file.read_text() != AGENTS:
+            editor.saves("a.txt")
+        await told()
+        editor.replaces("a.txt", "three", "mine")
+        await told()
+        turn.puts("a.txt", theirs)
+        editor.looks_at_disk()
+        await told()
+        await turn.bench.workspace.review.reject(ALL)
+        await told()
+        assert editor.text("a.txt") == TEXT.replace("three", "mine")
+        turn.says("edit", "a.txt")
+        tick()
+        turn.puts("a.txt", theirs + "agents\n")
+        tick()
+        turn.says("edit", "a.txt", status="completed")
+        looks = asyncio.ensure_future(turn.bench.read("a.txt", session=turn.session))
+        await asyncio.sleep(seconds)
+        closes(editor)
+        if opened is not None:
+            await asyncio.sleep(opened)
+            editor.opens("a.txt")
+        await looks
+        await told()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert texts(bench)[-1] == ("", "agents\n")
+        await bench.workspace.review.reject(Selector(everything=True, known_only=True))
+        await told()
+        assert now(bench) == theirs
+        assert not any("earlier" in row for row in bench.workspace.review.changes(ALL))
+
+    play_turn(tmp_path, EDITORS[name], script, after=after)

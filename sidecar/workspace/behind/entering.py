@@ -21,7 +21,7 @@ from sidecar.workspace.behind.legs import Leg, Seen, as_one, changes_of, raw_bef
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.documents import TakenBack, Tracked, out_of
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.state import State
 
@@ -154,14 +154,16 @@ class Entering:
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = self.review(tracked.document.uri, str(tracked.document.snapshot()))
 
-    def enter_reopened(self, tracked: Tracked, seen: Seen) -> None:
+    def enter_reopened(self, tracked: Tracked, seen: Seen, taken_back: Sequence[TakenBack] = ()) -> None:
         """Enters the change in a document that was opened again with the file's text. The unsaved work that conflicted
-        with the change is gone, and so is what was under review in it: the change begins with the review of the file, if that is known."""
+        with the change is gone, and so is what was under review in it: the change begins with the review of the file, if that is known.
+        `taken_back`: as in `enter_in_closed`."""
         review, (start, legs) = seen.review, seen.in_file()
         if seen.file is not None and normal(str(seen.file.text)) == start:
             review = ReviewThen(str(seen.file.text), seen.file.hunks, review.texts_seen)
         raw = review.text
         texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
+        texts[0] = out_of(texts[0], taken_back)
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
         self.enter(tracked, review, texts[0], legs, changes)
 
@@ -177,16 +179,23 @@ class Entering:
         changes = now.changes_in_raw(diff(now.text, disk))
         self.enter(tracked, seen.review, now.raw, [as_one(seen.legs)], [changes])
 
-    def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
+    def enter_closed(self, uri: DocumentUri, seen: Seen, taken_back: Sequence[TakenBack]) -> None:
         """Enters the change as one of the file: the document was closed while the change was journalled."""
         raw = seen.review.text
         for change in seen.changes or ():
             raw = change.apply(raw)
-        start, legs = seen.in_file()
+        self.enter_in_closed(uri, raw, *seen.in_file(), taken_back)
+
+    def enter_in_closed(
+        self, uri: DocumentUri, raw: str, start: str, legs: Sequence[Leg], taken_back: Sequence[TakenBack]
+    ) -> None:
+        """Enters changes of the file of a document that was closed with the text `raw`. `taken_back`: the unsaved rejections in it. They are made in the
+        file, too (`Unsaved`), so that the first change is measured from a text without them, and no rejection brings any of that back."""
         before = raw_before(start, raw)
         for leg in legs:
             after = raw_before(leg.after, raw)
             if leg.author is not None:
+                before, taken_back = out_of(before, taken_back), ()
                 self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
             before = after
 

@@ -15,7 +15,7 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
-from sidecar.workspace.behind.legs import Apart, Seen, changes_of, has, raw_before
+from sidecar.workspace.behind.legs import Apart, Seen, has
 from sidecar.workspace.behind.passing import Passing
 from sidecar.workspace.behind.written import Written
 from sidecar.workspace.edits.conflicts import Open
@@ -116,7 +116,7 @@ class Settling:
         elif is_save:
             state = "failed"
         elif tracked.closed and (seen.changes is not None or was_closed):
-            self._entering.enter_closed(uri, seen)
+            self._entering.enter_closed(uri, seen, first.still_taken_back())
         elif tracked is first and not is_seen and not (seen.changes is None and tracked.apart):
             # The next look begins where this one did
             state = "failed"
@@ -133,7 +133,7 @@ class Settling:
         elif tracked is first and together and not tracked.apart and disk and tracked.history.had(disk):
             self._entering.enter_instead(tracked, seen, disk)
         elif tracked is not first and disk is not None and opened_with(tracked, seen.start, disk):
-            self._entering.enter_reopened(tracked, seen)
+            self._entering.enter_reopened(tracked, seen, first.still_taken_back())
         if state == "failed" and not tracked.closed:  # the next look finds it again
             self._written.again(uri, seen.start, seen.legs, but_for=settled)
         for leg in seen.legs:
@@ -192,16 +192,8 @@ class Settling:
         uri, raw = tracked.document.uri, str(tracked.document.snapshot())
         apart = self._apart.pop(uri, Apart())
         begin, ours = self._written.left(uri, apart.legs[-1].after if apart.legs else None)
-        before = raw_before(apart.start if apart.legs else begin, raw)
-        legs = [*apart.legs, *ours]
-        taken_back = tracked.still_taken_back()  # `Unsaved` takes that back in the file, too
-        for leg in legs:
-            after = raw_before(leg.after, raw)
-            if leg.author is not None:
-                while taken_back:  # so that no rejection brings any of it back
-                    before = taken_back.pop(0).out_of(before)
-                self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
-            before = after
+        start, legs = apart.start if apart.legs else begin, [*apart.legs, *ours]
+        self._entering.enter_in_closed(uri, raw, start, legs, tracked.still_taken_back())
 
 
 def opened_with(tracked: Tracked, start: str, disk: str) -> bool:

@@ -9,7 +9,6 @@ Until then, writing the file would make the editor ask about the user's next sav
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import anyio
 
@@ -24,7 +23,7 @@ from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import entry
-from sidecar.workspace.state.documents import TakenBack, Tracked
+from sidecar.workspace.state.documents import TakenBack, Tracked, out_of
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
@@ -95,7 +94,7 @@ class Unsaved:
         again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
         if await again.rest(WAIT_SECONDS) and not again.closed:
             said = str(again.document.snapshot())
-            changes = diff(said, _out_of(said, taken_back))
+            changes = diff(said, out_of(said, taken_back))
             if not changes.is_empty:
                 await self._sender.send(again, changes, "Rejected")
         return True
@@ -103,7 +102,7 @@ class Unsaved:
     async def _put(
         self, uri: DocumentUri, path: str, stat: Stat, decoded: Decoded, taken_back: list[TakenBack]
     ) -> None:
-        text = _out_of(decoded.text, taken_back)
+        text = out_of(decoded.text, taken_back)
         data = self._state.storage.encode(text, decoded, path)
         if text == decoded.text or isinstance(data, Refusal):
             return
@@ -121,9 +120,3 @@ class Unsaved:
         if reviewed is not None and not reviewed.live:
             reviewed.seen(Text.of(text), is_known=True)
             self._state.ledgers.moved(reviewed)
-
-
-def _out_of(text: str, taken_back: Sequence[TakenBack]) -> str:
-    for one in taken_back:
-        text = one.out_of(text)
-    return text

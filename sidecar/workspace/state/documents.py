@@ -51,6 +51,13 @@ class TakenBack(NamedTuple):
         return made_too(str(self.before), self.changes, text)
 
 
+def out_of(text: str, taken_back: Sequence[TakenBack]) -> str:
+    """`text` (raw) with all of that work taken back."""
+    for one in taken_back:
+        text = one.out_of(text)
+    return text
+
+
 @dataclass(slots=True)
 class Tracked:
     """One open document. Texts are in the compared form of `core.normal`."""
@@ -212,10 +219,8 @@ class Tracked:
         in the document meanwhile, unless the file says that still. `known`: that earlier text, if it is known from elsewhere. `now`: what the file says.
         None if nobody knows the earlier text."""
         text = str(self.before_gone) if known is None and self.before_gone is not None else known
-        for one in self.taken_back if text is not None else ():
-            if one.out_of(now) == now:
-                text = one.out_of(text or "")
-        return text
+        gone = [one for one in self.taken_back if one.out_of(now) == now]
+        return None if text is None else out_of(text, gone)
 
     def says(self, text: AnyText) -> bool:
         """Whether the compared form of the document's text is `text`."""
