@@ -419,3 +419,50 @@ def test_the_change_on_the_disk_is_journalled_once(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, puts_theirs, before=opened_and_typed, after=after, journal=journal)
     assert [(e.before, e.after) for e in journal.entries.values()] == [(BASE, THEIRS)]
     assert list(journal.states.values()) == ["done"]
+
+
+@every_editor
+@pytest.mark.parametrize("by", ["everything", "the turn"])
+@pytest.mark.parametrize("lists", [True, False])
+def test_what_a_rejection_makes_room_for_is_rejected_with_it(
+    tmp_path: Path, habits: Habits, by: str, lists: bool
+) -> None:
+    """What an agent wrote in lines of the file in which the document, which is not saved, has earlier work of its own.
+    `lists`: the client asks for the conflicts at every edit, and so ends this one before we do."""
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", MINE.replace("four", "FOUR"), session=turn.session)
+        assert (tmp_path / "a.txt").read_text() == BASE
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", BASE.replace("four", "fourth").replace("two", "TWO"))
+        await asyncio.sleep(2)
+        turn.says("edit", "a.txt", status="completed")
+        await the_conflict(turn.bench)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        review = bench.workspace.review
+        (known,) = bench.workspace.conflicts
+
+        def edited(*edited: object) -> None:
+            bench.workspace.conflicts.rows()
+
+        if lists:
+            known.tracked.document.listeners.append(edited)
+        if by == "the turn":
+            result = await review.revert_turn(bench.session, 1)
+        else:
+            result = await review.reject(Selector(everything=True))
+        assert not result.impossible
+        assert (editor.text("a.txt"), listed(bench)) == (MINE, [])
+        assert bench.workspace.conflicts.rows() == []
+        await asyncio.sleep(5)
+        assert (editor.text("a.txt"), listed(bench)) == (MINE, [])
+        written = [one for one, entry in journal.entries.items() if entry.session == bench.session]
+        assert {journal.states[one] for one in written} == {"rejected"}
+        editor.closes("a.txt")
+        await asyncio.sleep(5)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, habits, script, before=opened_and_typed, after=after, journal=journal)

@@ -301,6 +301,12 @@ class Reconciler:
                 reload_waited_for = stat  # wait only once for each of the file's texts
         return tracked.flight is None
 
+    async def fits_again(self, tracked: Tracked) -> bool:
+        """Whether a document that was in conflict with its file is not any more, and has taken what the file says."""
+        self._conflicts.rows(tracked.document.uri)
+        await self.look(tracked)
+        return not tracked.apart
+
     def _stat(self, tracked: Tracked) -> Stat | None:
         path = to_path(tracked.document.uri)
         return None if path is None else self._storage.stat(path)

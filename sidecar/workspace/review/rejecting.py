@@ -111,7 +111,10 @@ class Rejecter:
             await self._reconciler.look(tracked)
             tracked = self._state.documents.get(reviewed.uri)
         if tracked is not None:
+            was_apart = tracked.apart
             rejected = await self._in_editor(reviewed, tracked, plan)
+            if was_apart:
+                rejected = replace(rejected, made_room=await self._reconciler.fits_again(tracked))
             if created and rejected.emptied:
                 self._left_empty[reviewed.uri] = reviewed, plan
                 await self._delete_empty(reviewed, tracked, plan)

@@ -20,11 +20,13 @@ Plan = Callable[[int], Rejection]
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The outcome of a job. `why`: nothing was reverted, and the reason as a message. `impossible`: hunks that later work keeps in
-    place. `emptied`: nothing is left in the document, although an editor whose buffers are lists of lines may show one empty line."""
+    place. `emptied`: nothing is left in the document, although an editor whose buffers are lists of lines may show one empty line. `made_room`: the document
+    could not take what its file says, and has it now."""
 
     why: str = ""
     impossible: tuple[Hunk, ...] = ()
     emptied: bool = False
+    made_room: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,9 @@ class Review:
                 if not rows:
                     break
                 await self._reject_files(selector, rows, result)
-            await self._reject_hunks(selector, [uri for unit in these for uri in unit.all_uris()], result)
+            left = [uri for unit in these for uri in unit.all_uris()]
+            while left := await self._reject_hunks(selector, left, result):
+                before |= self._writes(left)
             await self._prune()
             await self._reviewed(before - self._writes(theirs), "rejected")
 
@@ -225,13 +227,15 @@ class Review:
         result.untouched = work.untouched
         return result
 
-    async def _reject_hunks(self, selector: Selector, uris: Iterable[DocumentUri], result: Result) -> None:
-        """Reject the selected hunks of these documents."""
+    async def _reject_hunks(
+        self, selector: Selector, uris: Iterable[DocumentUri], result: Result
+    ) -> list[DocumentUri]:
+        """Reject the selected hunks of these documents. Returns the documents into which that let in what had been in conflict with them."""
         chosen = [
             found for uri in dict.fromkeys(uris) for found in self._selected(replace(selector, uri=uri))
         ]
         jobs = [Job(reviewed, _plan(reviewed, hunks, selector)) for reviewed, hunks in chosen]
-        made = self._made(jobs)
+        made, left = self._made(jobs), list[DocumentUri]()
         for (reviewed, hunks), rejected in zip(chosen, await self._rejecter.reject(jobs), strict=True):
             stuck = {hunk.id for hunk in rejected.impossible}
             for hunk in hunks:
@@ -245,8 +249,11 @@ class Review:
                 else:
                     self._decided.count(hunk.author, "rejected")
                     result.done.append(name)
+            if rejected.made_room:
+                left.append(reviewed.uri)
         for change, text in made:
             await self.files.goes_on(change, text)
+        return left
 
     def _made(self, jobs: Sequence[Job]) -> list[tuple[FileChange, str]]:
         """The rows of files that an agent created as copies of what was already under review, or moved, and the texts that these files will get (raw)."""
