@@ -10,7 +10,7 @@ from sidecar.core.normal import Normal, normal
 
 def made_too(before: str, changes: ChangeSet, text: str) -> str:
     """`text` with these changes of `before` (all raw), as far as both texts are equal at the places that change. `merge` finds a conflict if they
-    differ right beside such a place; here the change is made."""
+    differ right beside such a place; here the change is made if it is one of whole lines."""
     after, now = normal(changes.apply(before)), Normal(text)
     compared = _compared(before, changes)
     before = normal(before)
@@ -38,9 +38,15 @@ def _compared(before: str, changes: ChangeSet) -> ChangeSet:
 
 def _same_place(edit: Edit, text: str, other: str, between: ChangeSet) -> Edit | None:
     """The edit of `text` at the matching place in `other`; None if `other` differs there. `between` leads from `text` to `other`."""
-    if any(one.new and one.start <= edit.end and one.end >= edit.start for one in between.edits):
-        return None
     start, end = between.map_offset(edit.start, 1), between.map_offset(edit.end, -1)
     if start > end or other[start:end] != text[edit.start : edit.end]:
         return None
+    if not (_is_lines(text, edit.start, edit.end) and _is_lines(other, start, end)) and any(
+        one.new and one.start <= edit.end and one.end >= edit.start for one in between.edits
+    ):
+        return None
     return Edit(start, end, edit.new)
+
+
+def _is_lines(text: str, start: int, end: int) -> bool:
+    return start < end and text[start - 1 : start] in ("", "\n") and text[end - 1] == "\n"

@@ -192,6 +192,30 @@ def test_each_change_goes_from_the_file_whose_place_says_the_same_there(tmp_path
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+def test_a_line_goes_from_the_file_although_the_agent_had_changed_the_next_one_unsaved(
+    tmp_path: Path,
+) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", BASE.replace("four", "new\nfour"), session=turn.session)
+        await asyncio.sleep(1)
+        assert "new" in (tmp_path / "a.txt").read_text()
+        editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(1)
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", MINE.replace("four", "new\nFOUR"), session=turn.session)
+        await asyncio.sleep(1)
+        await reject_all(turn.bench)
+        assert editor.text("a.txt") == MINE
+        editor.closes("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert rows(bench) == []
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 class JournalBehind(MemoryJournal):
     """One that has not been told yet that what was rejected is under review again."""
 
