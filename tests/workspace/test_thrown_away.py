@@ -19,6 +19,7 @@ from tests.workspace.test_behind import Turn
 from tests.workspace.test_behind import play as play_turn
 from tests.workspace.test_rejected_on_disk import AGENTS, TEXT, begun, told
 from tests.workspace.test_review import ALL, agent_writes, only, texts
+from tests.workspace.test_whose import runs
 from tests.workspace.test_writes import play
 
 takes_edits = pytest.mark.parametrize(
@@ -382,13 +383,15 @@ def test_what_an_agents_own_tool_puts_in_the_place_of_its_work_is_under_review_w
 @pytest.mark.parametrize("name", ["vscode", "neovim", "eglot 1.17"])
 @pytest.mark.parametrize("seconds", [0.02, 0.3])
 @pytest.mark.parametrize("opened", [0, 0.3, None])
+@pytest.mark.parametrize("twice", [False, True])
 def test_what_was_rejected_in_it_is_not_beneath_what_others_wrote_over_it(
-    tmp_path: Path, name: str, seconds: float, opened: float | None
+    tmp_path: Path, name: str, seconds: float, opened: float | None, twice: bool
 ) -> None:
     """Nobody can take it back a second time, and it would be in the way of whoever takes back anything in that place."""
     file = tmp_path / "a.txt"
     file.write_text(TEXT)
-    theirs = TEXT.replace("two\nthree", "others'\nthat, too")
+    left = TEXT.replace("two", "others'")
+    theirs = left.replace("three", "theirs")
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         editor.opens("a.txt")
@@ -398,6 +401,9 @@ def test_what_was_rejected_in_it_is_not_beneath_what_others_wrote_over_it(
         await told()
         editor.replaces("a.txt", "three", "mine")
         await told()
+        if twice:  # a command of the agent's first, which leaves in the file what is rejected
+            await runs(turn, "a.txt", AGENTS.replace("three", "theirs"), call="c0")
+            await told()
         turn.puts("a.txt", theirs)
         editor.looks_at_disk()
         await told()
@@ -422,7 +428,7 @@ def test_what_was_rejected_in_it_is_not_beneath_what_others_wrote_over_it(
         assert texts(bench)[-1] == ("", "agents\n")
         await bench.workspace.review.reject(Selector(everything=True, known_only=True))
         await told()
-        assert now(bench) == theirs
+        assert now(bench) == (left if twice else theirs)
         assert not any("earlier" in row for row in bench.workspace.review.changes(ALL))
 
     play_turn(tmp_path, EDITORS[name], script, after=after)

@@ -161,9 +161,7 @@ class Entering:
         review, (start, legs) = seen.review, seen.in_file()
         if seen.file is not None and normal(str(seen.file.text)) == start:
             review = ReviewThen(str(seen.file.text), seen.file.hunks, review.texts_seen)
-        raw = review.text
-        texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
-        texts[0] = out_of(texts[0], taken_back)
+        texts = _file_texts(start, legs, review.text, taken_back)
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
         self.enter(tracked, review, texts[0], legs, changes)
 
@@ -190,14 +188,11 @@ class Entering:
         self, uri: DocumentUri, raw: str, start: str, legs: Sequence[Leg], taken_back: Sequence[TakenBack]
     ) -> None:
         """Enters changes of the file of a document that was closed with the text `raw`. `taken_back`: the unsaved rejections in it. They are made in the
-        file, too (`Unsaved`), so that the first change is measured from a text without them, and no rejection brings any of that back."""
-        before = raw_before(start, raw)
-        for leg in legs:
-            after = raw_before(leg.after, raw)
+        file, too (`Unsaved`), so that the changes are measured in texts without them, and no rejection brings any of that back."""
+        texts = _file_texts(start, legs, raw, taken_back)
+        for leg, (before, after) in zip(legs, pairwise(texts), strict=True):
             if leg.author is not None:
-                before, taken_back = out_of(before, taken_back), ()
                 self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
-            before = after
 
     def review(self, uri: DocumentUri, text: str) -> ReviewThen:
         """What is under review in the document now, which says `text` (raw)."""
@@ -234,6 +229,13 @@ class Entering:
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._entering.pop(uri, None)
+
+
+def _file_texts(start: str, legs: Sequence[Leg], raw: str, taken_back: Sequence[TakenBack]) -> list[str]:
+    """The file's text before the legs and after each of them, with the line ends of `raw`, and without what was taken back; only its present text is
+    as it is."""
+    texts = [raw_before(text, raw) for text in (start, *(leg.after for leg in legs))]
+    return [*(out_of(text, taken_back) for text in texts[:-1]), texts[-1]]
 
 
 def _noted_since(tracked: Tracked, ledger: Ledger, before: str) -> str:
