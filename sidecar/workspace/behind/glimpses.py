@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import from_path
 from sidecar.disk import Missing, Stat
@@ -33,6 +34,19 @@ class Glimpse:
     data: bytes | Refusal | None
     at: int
     """Since when the file was in this state; see acts.py."""
+    link: str | None = None
+    """The target of the symbolic link that was there instead; None: there was none."""
+
+    @property
+    def is_gone(self) -> bool:
+        return self.data is None and self.link is None
+
+    @property
+    def state(self) -> FileState | None:
+        """None: there was nothing, or its bytes are not known."""
+        if self.link is not None:
+            return link(self.link)
+        return FileState(self.data, self.mode or 0o644) if isinstance(self.data, bytes) else None
 
 
 class Glimpses:
@@ -49,38 +63,42 @@ class Glimpses:
         """The stat, at the last look, of files that were removed or moved and that somebody brought back; None: gone
         again."""
         self._first: dict[str, int] = {}
-        """By path of a changed link, or of a file with a changed mode: when it had last changed (acts.py), as of the
-        first time that this was found."""
+        """By path of a file with a changed mode: when it had last changed (acts.py), as of the first time that this was
+        found."""
         self._looking = Looking(state.storage.read_now)
         evidence.between_acts = self.take
 
     def take(self, session: Session) -> None:
         """Notes what the session's files say at this moment, because an act of the session begins or has ended.
         Synchronous: a moment later, another act may have changed them."""
-        for path in self._starts.links_moved_now(session.id):
-            self._first[path] = _changed_at(path)
-        for path, stat in [*self._starts.moved_now(session.id), *self._brought_back()]:
-            data, mode = None, None
-            if stat is not None:
-                place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
-                if isinstance(place, Refusal):
-                    continue
-                with place:
-                    if isinstance(place.on_disk, Missing) or place.path != path:
-                        continue  # or it is a link now
-                    stat, mode = place.on_disk.stat, place.on_disk.mode
-                    data = self._looking.bytes_of(place.on_disk)
-                if data is None or isinstance(data, Refusal):
-                    continue
-            at = gone_at(path) if stat is None else changed_at(stat)
-            if stat is None or self._mode_then(session, path) in (None, mode):
+        for path, there in [*self._starts.moved_now(session.id), *self._brought_back()]:
+            seen = self._seen(session, path, there)
+            if seen is None:
+                continue
+            if seen.stat is None or self._mode_then(session, path) in (None, seen.mode):
                 self._first.pop(path, None)  # the noted change was another file's, or is undone
             else:
-                self._first.setdefault(path, at)
-            self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
+                self._first.setdefault(path, seen.at)
+            self._glimpses.setdefault(path, []).append(seen)
             self._evidence.found(
-                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
+                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=seen.at)
             )
+
+    def _seen(self, session: Session, path: str, there: Stat | str | None) -> Glimpse | None:
+        """What is there: a file with this stat, a link with this target, or nothing. None: it is not known."""
+        if there is None:
+            return Glimpse(None, None, None, gone_at(path))
+        if isinstance(there, str):
+            return Glimpse(None, None, None, whole_changed_at(path), there)
+        place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+        if isinstance(place, Refusal):
+            return None
+        with place:
+            if isinstance(place.on_disk, Missing) or place.path != path:
+                return None  # or it is a link now
+            stat, mode = place.on_disk.stat, place.on_disk.mode
+            data = self._looking.bytes_of(place.on_disk)
+        return Glimpse(stat, mode, data, changed_at(stat)) if isinstance(data, bytes) else None
 
     def _mode_then(self, session: Session, path: str) -> int | None:
         """The mode that a change of the file's mode is measured from: that of the turn's start or, if the file did not exist then, of the file that
@@ -111,10 +129,10 @@ class Glimpses:
             self._glimpses[path] = later
         return [seen for seen in found if seen not in later]
 
-    def whole_changed_at(self, path: str) -> int:
-        """When a link or a file's mode changed: the time that was found first or, if none was noted, the file's last
-        change. See acts.py."""
-        return self._first.pop(path, None) or _changed_at(path)
+    def mode_changed_at(self, path: str) -> int:
+        """When a file's mode changed: the time that was found first or, if none was noted, the file's last change. See
+        acts.py."""
+        return self._first.pop(path, None) or whole_changed_at(path)
 
     def clear(self) -> None:
         self._glimpses.clear()
@@ -122,7 +140,16 @@ class Glimpses:
         self._first.clear()
 
 
-def _changed_at(path: str) -> int:
+def link_at(path: str) -> str | None:
+    """The target of the symbolic link under the path; None: there is none."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
+
+
+def whole_changed_at(path: str) -> int:
+    """When what is under the path, if only a link, last changed or was removed; see acts.py."""
     try:
         return changed_at(Stat.of(os.lstat(path)))
     except OSError:

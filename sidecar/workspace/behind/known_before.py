@@ -83,8 +83,9 @@ class KnownBefore:
             if account.text is None and state is not None:
                 return Then(state=state)
             was = None if start is None else start.state
+            was = state if was is None or was.is_link else was
             text = None if account.text is None else str(account.text)
-            return Then(text, like, account.exact, mode=0o644 if was is None else was.mode)
+            return Then(text, like, account.exact, mode=0o644 if was is None or was.is_link else was.mode)
         if start is not None:
             named = named or self._evidence.named_as(session, uri)
             if _saw_it(named, start):

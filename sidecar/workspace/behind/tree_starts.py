@@ -61,8 +61,8 @@ class TreeStart:
     """When the agent was given its prompt (acts.py), if the look was not over by then. What changed between that and
     the look is not known."""
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
-    seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
-    """By name of a file that changed or came since: its stat when it was last asked for."""
+    seen: dict[str, Stat | str | None] = field(default_factory=dict[str, "Stat | str | None"])
+    """By name of a file or a link that changed or came since: the file's stat, or the link's target, when it was last asked for."""
     came: set[str] = field(default_factory=set[str])
     """Names of files that were found since."""
     _held: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -148,6 +148,11 @@ class TreeStart:
         if save is None:
             return self.note.links.get(name)
         return os.fsdecode(save.data) if save.put_back == "link" else None
+
+    def links(self) -> list[str]:
+        """The names of all symbolic links."""
+        known = dict.fromkeys([*self.note.links, *self.saves])
+        return [name for name in known if self.link(name) is not None]
 
     def had_folder(self, name: str) -> bool:
         """Whether this folder existed, as far as folders are noted."""

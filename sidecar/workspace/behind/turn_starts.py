@@ -322,43 +322,33 @@ class TurnStarts:
             if found is not None and not found[0].has(found[1]) and _are_few(starts, 1):
                 found[0].comes(found[1], stat)
 
-    def moved_now(self, session_id: str) -> list[tuple[str, Stat | None]]:
-        """The files from the turn's start, and those that came since, that changed since this was last called, with their stat; None: gone.
-        Synchronous, and therefore only for a few files: if there are more than MAX_AT_ONCE, the result is empty."""
+    def moved_now(self, session_id: str) -> list[tuple[str, Stat | str | None]]:
+        """The files and links from the turn's start, and those that came since, that changed since this was last called, with a file's stat or a
+        link's target; None: gone. Synchronous, and therefore only for a few: if there are more than MAX_AT_ONCE files, it is only about links, and
+        the same the other way round."""
         starts = self._starts.get(session_id, [])
-        if not _are_few(starts):
-            return []
-        found: list[tuple[str, Stat | None]] = []
+        few_files = _are_few(starts)
+        found: list[tuple[str, Stat | str | None]] = []
         for start in starts:
-            now = listed(start.folder, [*start.note.files, *start.saves, *start.came], _NEVER).files
-            for name in dict.fromkeys([*start.note.files.differing(now), *start.saves, *start.seen]):
-                entry = now.get(name)
-                stat = None if entry is None else entry.stat
-                if stat != (start.seen[name] if name in start.seen else start.stat(name)):
-                    start.seen[name] = stat
-                    found.append((os.path.join(start.folder, name), stat))
+            links = start.links()
+            links = links if len(links) <= MAX_AT_ONCE else []
+            files = [*start.note.files, *start.saves, *start.came] if few_files else []
+            now = listed(start.folder, [*files, *links], _NEVER)
+            moved = [*start.note.files.differing(now.files), *start.saves, *start.seen] if few_files else []
+            for name in dict.fromkeys([*moved, *links]):
+                entry = now.files.get(name)
+                there = now.links.get(name) if entry is None else entry.stat
+                if there != (
+                    start.seen[name] if name in start.seen else start.link(name) or start.stat(name)
+                ):
+                    start.seen[name] = there
+                    found.append((os.path.join(start.folder, name), there))
         return found
 
     def mode(self, session_id: str, path: str) -> int | None:
         """A file's permission bits (canonical path) when the turn began; None: no such file is known."""
         found = self._tree_of(session_id, path)
         return None if found is None else found[0].mode(found[1])
-
-    def links_moved_now(self, session_id: str) -> list[str]:
-        """The links from the turn's start, and those put back since, that lead elsewhere or are gone, each once. Synchronous and bounded like
-        `moved_now`."""
-        found: list[str] = []
-        for start in self._starts.get(session_id, []):
-            known = dict.fromkeys([*start.note.links, *start.saves])
-            links = [name for name in known if name not in start.seen and start.link(name) is not None]
-            if len(links) > MAX_AT_ONCE:
-                continue
-            now = folder_files.entries(start.folder, links).links
-            for name in links:
-                if now.get(name) != start.link(name):
-                    start.seen[name] = None
-                    found.append(os.path.join(start.folder, name))
-        return found
 
     def began(self, session_id: str) -> int:
         """When the first look at the files of the session's turn began; see acts.py. 0: there was none."""

@@ -20,13 +20,12 @@ from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Named
 from sidecar.workspace.behind.file_reviews import FileReviews
-from sidecar.workspace.behind.glimpses import Glimpse, Glimpses
-from sidecar.workspace.behind.gone import gone_at
+from sidecar.workspace.behind.glimpses import Glimpse, Glimpses, link_at, whole_changed_at
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
 from sidecar.workspace.behind.renames import Renames
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
-from sidecar.workspace.behind.whole_files import WholeFiles
+from sidecar.workspace.behind.whole_files import WholeFiles, shown
 from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
@@ -106,7 +105,7 @@ class Unopened:
         state = self._state
         if row is None and named is not None and path not in self._glimpses:
             stat = state.storage.stat(named.path)
-            if stat == named.stat and not (stat is None and named.text is not None):
+            if stat == named.stat and not (stat is None and named.text is not None) and link_at(path) is None:
                 return ""
         if row is None:
             self._starts.asks_soon(session.id, path)
@@ -114,6 +113,12 @@ class Unopened:
         try:
             if not await ticket.turn(WAIT_SECONDS):
                 return ""  # the next look sees what is being written now
+            target = link_at(path)
+            if target is not None:
+                uri = from_path(path)
+                return await self.look_at(
+                    session, uri, path, None, None, None, named, row, last=last, link=target
+                )
             place = locate(state.storage, state.documents, session.roots, path, "read")
             if isinstance(place, Refusal):
                 return ""
@@ -156,21 +161,26 @@ class Unopened:
         row: Changed | None = None,
         *,
         last: bool,
+        link: str | None = None,
     ) -> str:
         """As `look`, for a caller that holds the file's place in the queue and has read it: `stat`, `mode` and `data`;
-        None: there is no file."""
-        at = gone_at(path) if stat is None else changed_at(stat)
+        None: there is no file, but perhaps a `link`, with this target."""
+        at = whole_changed_at(path) if stat is None else changed_at(stat)
         await self._until_entered(uri)
         async with self._entering.one_at_a_time(uri):
             while glimpses := self._glimpses.pop(path):  # others may come while these are recorded
                 for seen in glimpses:
                     if not self._accounts.has_newer(uri, seen.at):
                         await self._look(session, uri, path, None, row, seen, last=False)
-            if not last and self._state.storage.stat(path) != stat:
+            if not last and (
+                self._state.storage.stat(path) != stat if link is None else link_at(path) != link
+            ):
                 if named is not None:
                     named.stat = stat
                 return ""  # it has changed since; the next look sees that
-            return await self._look(session, uri, path, named, row, Glimpse(stat, mode, data, at), last=last)
+            return await self._look(
+                session, uri, path, named, row, Glimpse(stat, mode, data, at, link), last=last
+            )
 
     async def _look(
         self,
@@ -189,7 +199,7 @@ class Unopened:
             return ""
         decoded = decode(data) if isinstance(data, bytes) else None
         found = decoded if isinstance(decoded, Decoded) else None
-        is_text = (data is None or found is not None) and (then.state is None or then.text is not None)
+        is_text = (seen.is_gone or found is not None) and (then.state is None or then.text is not None)
         now = None if found is None else found.text
         if is_text and not last and self._is_being_filled(uri, then.text, now):
             return ""
@@ -197,9 +207,9 @@ class Unopened:
             named.stat = seen.stat
         why = then.why or (data.message if isinstance(data, Refusal) else "")
         if why:
-            if isinstance(data, bytes) and found is None:
-                self._files.is_now(path, FileState(data, seen.mode or 0o644))
-            return self._lost(session, uri, path, named, found, why, gone=seen.stat is None)
+            if seen.state is not None and found is None:
+                self._files.is_now(path, seen.state)
+            return self._lost(session, uri, path, named, found, why, gone=seen.is_gone)
         if not is_text or found is None or now is None or then.text is None:
             return await self._look_at_bytes(session, uri, path, then, decoded, seen)
         if now == then.text or (not then.exact and normal(now) == normal(then.text)):
@@ -238,15 +248,14 @@ class Unopened:
         seen: Glimpse,
     ) -> str:
         """Records a file that was created or removed, or that is or was not text."""
-        data, at = seen.data, seen.at
-        assert not isinstance(data, Refusal), "looked at before"
+        state, at = seen.state, seen.at
+        assert not isinstance(seen.data, Refusal), "looked at before"
         is_new = (
             then.text is None and then.state is None and isinstance(decoded, Decoded) and bool(decoded.text)
         )
         if is_new and isinstance(decoded, Decoded) and not self._files.holds_bytes(path):
             await self._note(session, uri, path, then, decoded, seen)
             return ""
-        state = None if data is None else FileState(data, seen.mode or 0o644)
         before = then.state
         if before is None and then.text is not None:
             encoded = self._state.storage.encode(then.text, then.like, path)
@@ -271,8 +280,8 @@ class Unopened:
         maker = self._whole.maker(path) if state is None else None
         if state is None and (maker is None or maker.unknown):
             start = None  # somebody's file is gone, even if there was none when the turn began
-        after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
-        old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
+        after = decoded.text if isinstance(decoded, Decoded) else shown(state)
+        old = then.text if then.text is not None else shown(before)
         parts = await self._whose.parts(
             uri,
             path,
@@ -283,7 +292,7 @@ class Unopened:
             was_removed=self._files.was_removed(path),
         )
         self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
-        if before is None and not parts:
+        if before is None and not parts and seen.link is None:
             self._files.came(path)  # it is the user's, or as it was when the turn began, but for its mode
         else:
             self._files.is_now(path, state)
@@ -291,7 +300,7 @@ class Unopened:
             parts = []
         if parts:
             await self._whole.enter(path, before, state, parts[-1])
-        elif data is None:
+        elif state is None:
             self._whole.forget(path)
         return ""
 

@@ -42,8 +42,8 @@ class WholeFiles:
         self._glimpses = glimpses
 
     async def rows(self, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters the changes of symbolic links and modes. Returns the rows that are not about links: the text may have
-        changed beside the mode."""
+        """Enters the changes of modes, and those of links in place of which an open document has a text. Returns the others: the text may have changed
+        beside the mode."""
         left: list[Changed] = []
         await side_by_side(rows, lambda row: self._row(row, left), size_of)
         return left
@@ -51,7 +51,7 @@ class WholeFiles:
     async def _row(self, row: Changed, left: list[Changed]) -> None:
         path = row.path
         was = row.before.state or self._files.began_as(path)
-        if row.link is not None or (was is not None and was.is_link):
+        if was is not None and was.is_link and row.stat is not None and self._is_open(path):
             now = await self._files.found(path)
             if not isinstance(now, Refusal) and was != now and not self._files.says(path, now):
                 await self._enter_row(row, was, now)
@@ -61,10 +61,13 @@ class WholeFiles:
         if there is not None and not there.is_link and row.mode is not None and there.mode != row.mode:
             await self._enter_row(row, was, replace(there, mode=row.mode))
 
+    def _is_open(self, path: str) -> bool:
+        return self._state.documents.get(from_path(path)) is not None
+
     async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
-        at = self._glimpses.whole_changed_at(row.path)
-        parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
+        at = self._glimpses.mode_changed_at(row.path)
+        parts = await self._whose.parts(uri, row.path, shown(was), shown(now), at, None)
         self._files.is_now(row.path, now)
         if parts:
             await self.enter(row.path, was, now, parts[-1])
@@ -127,6 +130,6 @@ class WholeFiles:
             self._state.ledgers.moved(reviewed)
 
 
-def _shown(state: FileState | None) -> str | None:
+def shown(state: FileState | None) -> str | None:
     """The state as a text that is different for different states."""
-    return None if state is None else f"{state.kind} {state.mode:o} {state.data.hex()}"
+    return None if state is None else f"\0{state.kind} {state.mode:o} {state.data.hex()}"
