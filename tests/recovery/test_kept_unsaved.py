@@ -273,3 +273,58 @@ async def test_what_an_agent_wrote_in_the_file_of_a_document_in_which_the_user_h
         assert len(await bench.workspace.review.listed(Selector())) == 1
         await bench.workspace.review.reject(Selector(everything=True))
         assert path.read_text() == BASE
+
+
+LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+TYPED = LINES.replace("five", "mine")
+AGENTS = TYPED.replace("one", "ONE").replace("six", "SIX").replace("nine", "NINE")
+
+
+def stored_of_lines(path: Path, journal: Path) -> None:
+    """An agent made AGENTS of TYPED, which the editor had unsaved, and the review of that is stored."""
+    ledger = Ledger()
+    with Store(journal) as store:
+        write = store.begin(entry(TYPED, AGENTS, str(path), root=str(path.parent), session="a", via="editor"))
+        store.finish(write, "done")
+        ledger.agent_edit(Text.of(TYPED), diff(TYPED, AGENTS), Text.of(AGENTS), Author("a", 1, write))
+        store.save_ledger(from_path(str(path)), AGENTS, to_json(ledger.hunks))
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+async def test_an_editor_has_kept_the_users_lines_right_beside_the_agents(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """Nothing of it was saved. Compared with the file, only what stands alone is what the agent wrote. (turns seed 1885121066)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(LINES)
+    stored_of_lines(path, journal)
+    kept, left = (text.replace("two", "mine").replace("eight", "mine") for text in (AGENTS, TYPED))
+    assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
+
+
+@pytest.mark.parametrize("does", ["keeps", "rejects"])
+async def test_what_the_user_decided_before_the_file_was_opened_stays_so(
+    tmp_path: Path, journal: Path, does: str
+) -> None:
+    """In the file, which has a part of what was stored."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(LINES.replace("nine", "NINE"))
+    editor = FakeEditor(VSCODE, folder)
+    stored_of_lines(path, journal)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        review = bench.workspace.review
+        await bench.workspace.restore_reviews()
+        assert [row["newText"] for row in map(dict, await review.listed(Selector()))] == ["NINE"]
+        if does == "keeps":
+            review.keep(Selector(everything=True))
+        else:
+            await review.reject(Selector(everything=True))
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = LINES.replace("two", "mine").replace("nine", "NINE")
+        editor.model.opened(buffer)
+        await bench.observed("a.txt")
+        assert await review.listed(Selector()) == []

@@ -63,6 +63,8 @@ class Keeper:
         self._held: set[DocumentUri] = set()
         self._of_files: set[DocumentUri] = set()
         """The documents of which the review of their file is stored (see `_in_file`)."""
+        self._stored_as: dict[DocumentUri, tuple[_Kept, Sequence[Hunk]]] = {}
+        """The reviews of files that say something else than what was stored: as they were stored, and with which hunks they were restored."""
         self._storing = False
         self._stored = anyio.Event()
         state.ledgers.on_moved.append(self.moved)
@@ -97,7 +99,7 @@ class Keeper:
                 self._note_file(tracked, then.text, then.hunks)
                 self.moved(known)
             await self.as_told(known)
-            kept = None
+            kept = self._more_in_what_was_stored(tracked, known)
         else:
             kept = await self._kept(uri) or await self._brought_back(tracked)
         if kept is None and not tracked.is_clean():
@@ -120,6 +122,26 @@ class Keeper:
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
             await self.as_told(reviewed)
+
+    def _more_in_what_was_stored(self, tracked: Tracked, known: Reviewed) -> _Kept | None:
+        """An editor that has kept unsaved text goes on from the text that was stored, not from its file's. Returns the review as it was stored, if by that
+        all is under review that is now, and more. None otherwise, and if anything was done in it since it was restored."""
+        stored, hunks = self._stored_as.pop(known.uri, (None, ()))
+        then, is_synchronised = tracked.review_when_opened, tracked.document.desynchronised is None
+        if (
+            stored is None
+            or tracked.is_clean()
+            or not is_synchronised
+            or then is None
+            or then.hunks != tuple(hunks)
+        ):
+            return None
+        tried = Reviewed(known.uri, Text.of(stored.text), Ledger(stored.hunks))
+        tried.opened(tracked.document.snapshot())
+        there, found = (
+            {(hunk.id, hunk.said) for hunk in reviewed.ledger.hunks} for reviewed in (known, tried)
+        )
+        return stored if there < found else None
 
     def _note_file(self, tracked: Tracked, text: str, hunks: Sequence[Hunk]) -> None:
         """If `text` (raw), with these hunks, is what the file of a document with unsaved work says, they come back when that is thrown away."""
@@ -170,6 +192,7 @@ class Keeper:
                     await self._restore_from(uri, file)
 
     async def _restore_from(self, uri: DocumentUri, file: Resolved) -> None:
+        self._stored_as.pop(uri, None)
         kept = await self._kept(uri)
         decoded = await self._state.storage.read(file)
         if kept is None or self._is_known(uri):
@@ -181,6 +204,8 @@ class Keeper:
             reviewed.seen(Text.of(decoded.text))
             self.moved(reviewed)
             await self.as_told(reviewed)
+            if decoded.text != kept.text:
+                self._stored_as[uri] = kept, reviewed.ledger.hunks
 
     async def as_told(self, reviewed: Reviewed) -> None:
         """If the ledger was brought up to its text by a guess, and the journal knows a write that led to that text, use the hunks that the journal
