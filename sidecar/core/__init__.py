@@ -25,6 +25,7 @@ Changes, and merging:
 
     change.py         Edit, ChangeSet
     align.py          the equal runs of two sequences
+    renamed.py        Renaming: one word that became another, followed to all its places at once
     diff.py           the edits between two texts
     half.py           whether a text is another one that was changed since, and not a new one
     hunks.py          the changed lines between two texts

@@ -32,6 +32,7 @@ from sidecar.core.hunks import (
     scan,
     without_crumbs,
 )
+from sidecar.core.renamed import Guess, Renaming
 
 Splits: TypeAlias = Callable[[Any, int, int], bool]
 """(text, offset, moved): whether a boundary at an offset of a text, which was already moved by `moved`, separates parts of one character."""
@@ -40,6 +41,10 @@ _WORK = 300_000
 """align.py's steps for all hunks together."""
 _LONGEST_CLUSTER = 32
 _A_WORD = 16
+_COMPACT = 1 << 10
+"""Hunks farther apart than this, in code points on average, are not looked at together."""
+_AT_ONCE = 1 << 10
+"""The most hunks that are looked at together."""
 
 
 def diff(old: str, new: str) -> ChangeSet:
@@ -64,7 +69,7 @@ def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
 
 
 def _edits(new: str, hunks: Iterable[Hunk]) -> tuple[Edit, ...]:
-    return tuple(Edit(hunk.old_start, hunk.old_end, new[hunk.new_start : hunk.new_end]) for hunk in hunks)
+    return tuple([Edit(i, i_end, new[j:j_end]) for i, i_end, j, j_end in hunks])
 
 
 def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = None) -> list[Hunk]:
@@ -72,11 +77,93 @@ def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = Non
     # With so many hunks, hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
     found: list[Hunk] = []
-    for done, hunk in enumerate(hunks, 1):
-        parts = _refine(old, new, hunk, budget)
-        room = MAX_HUNKS - len(found) - (len(hunks) - done)
-        found.extend(parts if len(parts) <= room else [_trimmed(old, new, hunk)])
+    guess = Guess(budget, 1)
+    done = 0
+    while done < len(hunks):
+        room = MAX_HUNKS - len(found) - (len(hunks) - done - 1)
+        if (guess.size > 1 or (done and hunks[done].growth == hunks[done - 1].growth)) and guess.is_due():
+            many = _renamed(old, new, hunks[done : done + guess.size], room, guess)
+            if many is not None:
+                found += many[0]
+                done += many[1]
+                continue
+        parts = _refine(old, new, hunks[done], budget)
+        found.extend(parts if len(parts) <= room else [_trimmed(old, new, hunks[done])])
+        done += 1
     return settled(old, new, found, splits)
+
+
+def _renamed(
+    old: str, new: str, hunks: Sequence[Hunk], room: int, guess: Guess
+) -> tuple[list[Hunk], int] | None:
+    """The parts of the first of these hunks, as `_refine` finds them one by one, and of how many. None if not even the first is explained by one renamed
+    word, and the hunk before it by the same."""
+    i, _, j, _ = hunks[0]
+    _, i_end, _, j_end = hunks[-1]
+    equal = common_prefix(old, new, hunks[0])
+    renaming = guess.at(old, i + equal, new, j + equal, equal)
+    found: list[Hunk] = []
+    done = 0
+    if renaming is not None and i_end - i <= _COMPACT * len(hunks):
+        text = old[i:i_end]
+        places = renaming.places(text)
+        guess.costs(text, places)
+        if places:
+            renamed = renaming.applied(text, places)
+            if not new.startswith(renamed, j, j_end):
+                j_end = j + common_prefix(renamed, new, Hunk(0, len(renamed), j, j_end))
+            same = [hunk for hunk in hunks if hunk.new_end <= j_end]
+            found, done = _parts(old, new, same, room, renaming, places)
+    guess.told(done, _AT_ONCE if done == guess.size else 0)
+    return (found, done) if done else None
+
+
+def _parts(
+    old: str, new: str, hunks: Sequence[Hunk], room: int, renaming: Renaming, places: Sequence[int]
+) -> tuple[list[Hunk], int]:
+    """The parts of the first of these hunks, in which the word that was renamed is all that differs, and of how many.
+
+    `places`: of the word, from the start of the first hunk. `room`: the most parts of the first hunk, if each other has one."""
+    begin, end = renaming.around
+    end = len(renaming.was) - end
+    growth = renaming.growth
+    found: list[Hunk] = []
+    if not hunks:
+        return found, 0
+    first = hunks[0].old_start
+    shift = hunks[0].new_start - first
+    count = len(places)
+    k = 0
+    for done, (i, i_end, j, j_end) in enumerate(hunks):
+        before = k
+        while k < count and first + places[k] < i_end:
+            k += 1
+        if (
+            j != i + shift
+            or j_end != i_end + shift + (k - before) * growth
+            or k == before
+            or first + places[before] < i
+        ):
+            return found, done
+        parts: list[Hunk] = []
+        for place in places[before:k]:
+            at = first + place
+            parts.append(Hunk(at + begin, at + end, at + begin + shift, at + end + shift + growth))
+            shift += growth
+        if len(parts) > 1:
+            whole = Hunk(parts[0].old_start, parts[-1].old_end, parts[0].new_start, parts[-1].new_end)
+            if whole.extent <= _A_WORD and _lines(old, new, hunks[done]) <= 2:
+                parts = [whole]
+            else:
+                parts = without_crumbs(old, parts, 4, min)
+                parts = parts if len(parts) <= room else [whole]
+            room -= len(parts) - 1
+        found += parts
+    return found, len(hunks)
+
+
+def _lines(old: str, new: str, hunk: Hunk) -> int:
+    return old.count("\n", hunk.old_start, hunk.old_end) + new.count("\n", hunk.new_start, hunk.new_end)
 
 
 def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
@@ -84,7 +171,7 @@ def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
     if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
         return [hunk]
     whole = _trimmed(old, new, hunk)
-    lines = old.count("\n", hunk.old_start, hunk.old_end) + new.count("\n", hunk.new_start, hunk.new_end)
+    lines = _lines(old, new, hunk)
     if budget.left <= 0 or lines > 4 * MAX_HUNKS or (lines <= 2 and whole.extent <= _A_WORD):
         return [whole]
     parts: list[Hunk] = []
@@ -123,6 +210,10 @@ def settled(
 ) -> list[Hunk]:
     """Hunks extended until none begins or ends inside a character, in either text. Hunks that then touch are joined."""
     found: list[Hunk] = []
+    if splits is None and len(old) < 1000 * len(hunks) and _is_plain(old) and _is_plain(new):
+        for hunk in hunks:
+            add(found, hunk)
+        return found
     splits = splits or _splits
     for index, (i, i_end, j, j_end) in enumerate(hunks):
         floor = found[-1].old_end if found else 0
@@ -135,6 +226,11 @@ def settled(
             i_end, j_end, grown = i_end + 1, j_end + 1, grown + 1
         add(found, Hunk(i, i_end, j, j_end))
     return found
+
+
+def _is_plain(text: Sequence[str]) -> bool:
+    """Whether every code point of it is a character of its own."""
+    return isinstance(text, str) and text.isascii() and "\r" not in text
 
 
 def _splits(text: Sequence[str], at: int, grown: int) -> bool:

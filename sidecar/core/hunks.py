@@ -4,7 +4,8 @@ merge.py compares `line_hunks`, which are also shown to people; diff.py turns th
 itself, for any `Grain` of tokens.
 
 How it works: equal stretches are skipped 16 KiB at a time. At a difference, a window of tokens on each side is compared until
-both sides match again. If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
+both sides match again. If the same word differs as the last time, all lines up to where this no longer explains the differences are told at once
+(renamed.py). If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
 token by token. A count of work, never a clock, limits each stage: the same two texts always give the same hunks. When no work is
 left, the rest is one hunk.
 
@@ -19,6 +20,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from sidecar.core.align import Budget, Run, align, shortest
+from sidecar.core.renamed import Guess
 
 MAX_HUNKS = 10_000
 """More hunks than this are joined: an editor applies edits one by one while its user waits."""
@@ -33,6 +35,10 @@ _FARTHEST = 1 << 20
 _MOST_LINES = 200_000
 """The most lines, of both texts together, that are compared one by one: their strings take several times the memory of their
 characters."""
+_LEAST = 1 << 12
+"""Code points in which a word that was renamed is followed at first."""
+_SPARSE = 512
+"""If it stands less often than once in so many, no more of the text is looked at at once: equal stretches are skipped faster."""
 _WORK = 400_000
 """The budget in align.py's steps. With _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
 
@@ -49,6 +55,11 @@ class Hunk(NamedTuple):
     def extent(self) -> int:
         """Code points of the longer side."""
         return max(self.old_end - self.old_start, self.new_end - self.new_start)
+
+    @property
+    def growth(self) -> int:
+        """By how many code points the text grows; negative if it shrinks."""
+        return self.new_end - self.new_start - self.old_end + self.old_start
 
 
 class Grain(NamedTuple):
@@ -114,22 +125,75 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
     """The hunks within a region, none of which touch. With a grain of lines, they are whole lines if the region is."""
     hunks: list[Hunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
+    guess = Guess(budget, _LEAST)
+    alike, growth = False, None
     while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
         if grain.by_line and _is_one_line(old, *rest[:2]) and _is_one_line(new, *rest[2:]):
             break  # it may be a whole file, and there is nothing within it to look for
-        step = _resync(old, new, rest, grain, budget)
+        step = _follow(old, new, rest, guess, grain) if alike and grain.by_line and guess.is_due() else None
+        if step is None:
+            step = _resync(old, new, rest, grain, budget)
         if step is None:
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
         for hunk in step:
             add(hunks, hunk)
         rest = Hunk(step[-1].old_end, rest.old_end, step[-1].new_end, rest.new_end)
         rest = _skip_equal(old, new, rest, grain)
+        growth, before = step[-1].growth, growth
+        alike = growth == before
     add(hunks, rest)
     return hunks
 
 
 def _is_one_line(text: str, start: int, end: int) -> bool:
     return text.find("\n", start, end - 1) < 0 and text.find("\r", start, end - 1) < 0
+
+
+def _follow(old: str, new: str, rest: Hunk, guess: Guess, grain: Grain) -> list[Hunk] | None:
+    """The hunks at the start of `rest` that one renamed word explains, up to a place where both sides match again, if the last difference was that
+    word, too."""
+    i, i_end, j, j_end = rest
+    equal = common_prefix(old, new, Hunk(i, min(i_end, i + _LEAST), j, min(j_end, j + _LEAST)))
+    renaming = guess.at(old, i + equal, new, j + equal, equal)
+    if renaming is None:
+        return None
+    stop = _next_line(old, i + guess.size, i_end) if i + guess.size < i_end else i_end
+    a = old[i : min(stop, i + 2 * guess.size)]
+    hunks: list[Hunk] = []
+    places = renaming.places(a) if len(a) == stop - i and a.count("\r") == a.count("\r\n") else None
+    guess.costs(a, places)
+    if places:
+        b = renaming.applied(a, places)
+        known = len(b) if new.startswith(b, j, j_end) else common_prefix(b, new, Hunk(0, len(b), j, j_end))
+        hunks = _lines_around(a, places, renaming.growth)
+        if (
+            known < len(b) or stop < i_end or j + known < j_end
+        ):  # the counterpart of what follows may be elsewhere
+            while hunks:
+                _, end, _, new_end = hunks[-1]
+                if a.count("\n", end, end + max(known - new_end, 0)) >= grain.solid:
+                    break
+                hunks.pop()
+    is_worth_more = bool(hunks) and 2 * hunks[-1].old_end > len(a) and len(a) < _SPARSE * len(hunks)
+    guess.told(len(hunks), _BLOCK if is_worth_more else 0)
+    return [Hunk(i + p, i + p_end, j + q, j + q_end) for p, p_end, q, q_end in hunks] or None
+
+
+def _lines_around(text: str, places: Iterable[int], growth: int) -> list[Hunk]:
+    """The lines in which these places are, if the text grows by `growth` in each. Adjacent ones are one hunk."""
+    hunks: list[Hunk] = []
+    start = end = shift = before = 0
+    for at in places:
+        if at >= end:
+            begin = text.rfind("\n", end, at) + 1 or end
+            if begin > end:
+                if end:
+                    hunks.append(Hunk(start, end, start + before, end + shift))
+                start, before = begin, shift
+            end = text.find("\n", at) + 1 or len(text)
+        shift += growth
+    hunks.append(Hunk(start, end, start + before, end + shift))
+    return hunks
 
 
 def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:
