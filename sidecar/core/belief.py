@@ -375,17 +375,17 @@ def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Tex
     A change that reaches beyond the served lines is left out, unless it only inserts: then its served part is taken. A belief that lacks a line
     the agent saw leads at worst to a conflict; a belief with a line that the agent never saw loses that line. None if only one of the texts has
     carriage returns or a byte order mark: they must then be compared in the compared form."""
-    same, same_end = earlier.shared_ends(text)
-    old, new = earlier.slice(same, len(earlier) - same_end), text.slice(same, len(text) - same_end)
+    start, end = _offset_of_line(text, first_line), _offset_of_line(text, first_line + count)
+    at, at_end, there, there_end = earlier.shared_around(text, start, end)
+    old, new = earlier.slice(at, at_end), text.slice(there, there_end)
     if ("\r" in old) != ("\r" in new) or old.startswith(BOM) != new.startswith(BOM):
         return None
     if old.startswith(BOM):
-        same, old, new = same + 1, old[1:], new[1:]
-    start, end = _offset_of_line(text, first_line) - same, _offset_of_line(text, first_line + count) - same
+        at, there, old, new = at + 1, there + 1, old[1:], new[1:]
     rope = Rope.of(earlier)
-    for edit, _, taken in reversed(_taken(diff(old, new), start, end)):
+    for edit, _, taken in reversed(_taken(diff(old, new), start - there, end - there)):
         if taken is not None:
-            rope.splice(same + edit.start, same + edit.end, taken)
+            rope.splice(at + edit.start, at + edit.end, taken)
     return rope.snapshot()
 
 

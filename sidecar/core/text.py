@@ -360,6 +360,25 @@ class Text:
             low, high = (middle, high) if same else (low, middle - 1)
         return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
 
+    def shared_around(self, other: Text, start: int, end: int) -> tuple[int, int, int, int]:
+        """Where all that differs between `start` and `end` of `other` begins and ends here, and where in `other`: what lies between the nearest chunks that
+        both texts share.
+
+        For two texts from one rope, this is the edited chunks, found without looking at the characters."""
+        mine, others = as_kept(self._chunks), as_kept(other._chunks)
+        here = dict(zip(map(id, mine), range(len(mine)), strict=True))
+        first, last = other._index.chunk_of_offset(start)[0], other._index.chunk_of_offset(end)[0]
+        while first and id(others[first - 1]) not in here:
+            first -= 1
+        while last < len(others) and id(others[last]) not in here:
+            last += 1
+        begin = here[id(others[first - 1])] + 1 if first else 0
+        stop = here[id(others[last])] if last < len(others) else len(mine)
+        if stop < begin:  # they are in another order here
+            begin, stop, first, last = 0, len(mine), 0, len(others)
+        points, points_there = self._index.points_before, other._index.points_before
+        return points(begin), points(stop), points_there(first), points_there(last)
+
     def json_escaped(self) -> bytes:
         """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, including Unicode's.
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core import belief
 from sidecar.core.belief import Beliefs
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
@@ -160,6 +161,30 @@ def laid_over(earlier: str, text: str, first: int, count: int) -> str:
         elif edit.start == edit.end and at < end and start < at + len(edit.new):
             taken.append(Edit(edit.start, edit.end, text[max(start, at) : min(end, at + len(edit.new))]))
     return ChangeSet.of(len(earlier), tuple(taken)).apply(earlier)
+
+
+def test_slices_cost_what_was_edited_where_they_were_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not all that lies between the first and the last edit, once for each slice."""
+    compared: list[int] = []
+
+    def counted(old: str, new: str) -> ChangeSet:
+        compared.append(len(old) + len(new))
+        return diff(old, new)
+
+    monkeypatch.setattr(belief, "diff", counted)
+    disk = "".join(f"line {number}\n" for number in range(100_000))
+    rope, beliefs = Rope(disk), Beliefs()
+    beliefs.served_whole("s", URI, rope.snapshot())
+    for at in range(900_000, 0, -100_000):
+        rope.splice(at, at, "typed")
+    text = rope.snapshot()
+    for line in range(0, text.line_count, 2_000):
+        beliefs.served_slice("s", URI, text, disk, line, 10)
+    typed = laid_over(disk, str(text), 0, 10)
+    for line in range(2_000, text.line_count, 2_000):
+        typed = laid_over(typed, str(text), line, 10)
+    assert believed(beliefs) == typed
+    assert sum(compared) < 2 * len(disk)
 
 
 def test_a_large_file_that_is_read_again_and_again_is_kept_once() -> None:

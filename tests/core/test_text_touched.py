@@ -90,9 +90,11 @@ def test_a_whole_text_that_differs_little_shares_its_chunks() -> None:
     assert len(changed_chunks(before, rope.snapshot())) <= 2
 
 
-@given(TEXTS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), TEXTS), max_size=4))
+@given(
+    TEXTS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), TEXTS), max_size=4), st.integers(0, 60)
+)
 def test_shared_ends_are_the_same_and_a_rope_of_a_snapshot_leaves_it_alone(
-    text: str, edits: list[tuple[int, int, str]]
+    text: str, edits: list[tuple[int, int, str]], at: int
 ) -> None:
     with chunk_size(4):
         before = Text(text)
@@ -108,6 +110,14 @@ def test_shared_ends_are_the_same_and_a_rope_of_a_snapshot_leaves_it_alone(
     assert text[len(text) - end :] == str(after)[len(after) - end :]
     if not edits:
         assert start + end == len(before)
+    begin, stop = sorted((at % (len(after) + 1), (7 * at) % (len(after) + 1)))
+    here, here_end, there, there_end = before.shared_around(after, begin, stop)
+    assert there <= begin
+    assert text[here_end : here_end + stop - there_end] == str(after)[there_end:stop] or stop <= there_end
+    if there:
+        assert text[here - 1] == str(after)[there - 1]
+    if not edits:
+        assert (here, here_end) == (there, there_end)
 
 
 def test_shared_ends_reach_to_the_edited_chunk() -> None:
@@ -118,3 +128,16 @@ def test_shared_ends_reach_to_the_edited_chunk() -> None:
     start, end = before.shared_ends(rope.snapshot())
     assert 0 < start <= 50_000
     assert len(before) - start - end <= MAXIMUM
+
+
+def test_what_is_shared_around_a_place_is_near_it() -> None:
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    rope = Rope(text)
+    before = rope.snapshot()
+    rope.splice(90_000, 90_000, "typed")
+    rope.splice(100, 200, "")
+    after = rope.snapshot()
+    found = [before.shared_around(after, start, start + 10) for start in (100, 50_000, 89_990)]
+    for number, (here, here_end, there, there_end) in enumerate(found):
+        assert here_end - here <= MAXIMUM
+        assert here_end - here - there_end + there == (100, 0, -5)[number]
