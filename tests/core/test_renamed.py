@@ -54,10 +54,14 @@ def lines_with(every: int, count: int, end: str = "\n") -> list[str]:
     ]
 
 
+def _never(guess: Guess) -> bool:
+    return False
+
+
 def as_searched(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> Any:
     """The edits that are found if nothing is guessed."""
     with monkeypatch.context() as without:
-        without.setattr(Guess, "is_due", lambda guess: False)
+        without.setattr(Guess, "is_due", _never)
         return diff(old, new)
 
 
@@ -86,11 +90,16 @@ def test_a_block_that_was_copied_and_renamed_is_an_insertion() -> None:
 
 def test_many_places_are_found_without_a_search_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     searches: list[str] = []
+
+    def counted(name: str, search: Any) -> Any:
+        def call(*given: Any) -> Any:
+            searches.append(name)
+            return search(*given)
+
+        return call
+
     for module, name in ((hunks, "_resync"), (diffs, "_refine")):
-        search = getattr(module, name)
-        monkeypatch.setattr(
-            module, name, lambda *all_, of=search, name=name: searches.append(name) or of(*all_)
-        )
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
     lines = [
         f"    the {'thing' if number % 10 else 'value'} of line {number}, {number * 7919 % 1000003}\n"
         for number in range(10_000)
