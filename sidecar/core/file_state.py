@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
@@ -19,6 +19,10 @@ class FileState:
     @property
     def is_link(self) -> bool:
         return self.kind == "link"
+
+    def differs_in_mode(self, other: FileState | None) -> bool:
+        """Whether `other` is the same but for its mode."""
+        return other is not None and self != other and replace(self, mode=other.mode) == other
 
 
 States = tuple[FileState | None, FileState | None]

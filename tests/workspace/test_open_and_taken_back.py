@@ -14,7 +14,7 @@ from tests.support.editor_habits import EDITORS, NEOVIM, VSCODE, Habits
 from tests.support.file_time import tick
 from tests.support.repositories import commit
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
+from tests.workspace.test_behind import BASE, CHANGED, Turn, nothing, opened, opened_and_typed, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import reject_all, rows
 
@@ -289,3 +289,35 @@ def test_what_was_rejected_before_the_file_went_does_not_come_back_with_it(
         assert files(tmp_path) == {"a.txt": wanted.encode()}
 
     play(tmp_path, VSCODE, script, before=opened_and_typed, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_mode_is_put_back_right_after_the_agent_wrote_the_file(tmp_path: Path, is_open: bool) -> None:
+    """Nobody has looked at the agent's text by then: it is no text that was put back, and comes under review."""
+    file = tmp_path / "a.txt"
+    file.write_text(BASE)
+    file.chmod(0o644)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if not rows(turn.bench):
+            await acts(turn, changes_the_mode)
+            return
+        turn.says("execute")
+        tick()
+        changes(tmp_path)
+        await turn.bench.workspace.review.reject(Selector(everything=True))
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        assert [row["file"]["kind"] for row in rows(bench)] == ["mode"]
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(12)
+        assert file.stat().st_mode & 0o777 == 0o644
+        assert [(row["oldText"], row["newText"]) for row in rows(bench)] == [("four", "FOUR")]
+        await reject_all(bench)
+        assert file.read_text() == BASE
+        assert not rows(bench)
+
+    play(tmp_path, VSCODE, script, before=opened if is_open else nothing, after=after)

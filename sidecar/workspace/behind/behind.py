@@ -80,7 +80,7 @@ class Behind:
         self._evidence = evidence
         self._files = files
         self._starts = starts
-        files.was_put_back = starts.put_back
+        files.was_put_back, files.mode_was_put_back = starts.put_back, starts.mode_put_back
         self.accounts = Accounts()
         state.documents.disk.wrote = self.accounts.wrote
         state.documents.disk.not_wrote = self.accounts.unwritten

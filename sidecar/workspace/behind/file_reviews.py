@@ -54,6 +54,8 @@ class FileReviews:
             None
         )
         """Called with what is under a path again (None: nothing), and a file's stat."""
+        self.mode_was_put_back: Callable[[str, int], None] = lambda path, mode: None
+        """Called when only a file's mode is as it was again."""
         self.was_brought_back: Callable[[str, FileState, Stat], Awaitable[object]] = _nobody_asks
         """Called with a file that is back, as it was, under the path from which an agent had moved it."""
         self._changes: dict[int, FileChange] = {}
@@ -493,7 +495,10 @@ class FileReviews:
         done = await self._state.storage.restore(_folder(path), path, expected, wanted, syncs)
         if isinstance(done, Refusal):
             return done.message
-        self.was_put_back(path, wanted, done)
+        if expected is not None and wanted is not None and expected.differs_in_mode(wanted):
+            self.mode_was_put_back(path, wanted.mode)
+        else:
+            self.was_put_back(path, wanted, done)
         return ""
 
     async def found(self, path: str) -> FileState | Refusal | None:

@@ -47,8 +47,8 @@ class Saved(NamedTuple):
     data: bytes
     """The file's content, or the link's target."""
     mode: int
-    put_back: Literal["", "file", "link", "none"] = ""
-    """What was put back; empty: the user saved the file."""
+    put_back: Literal["", "file", "link", "none", "mode"] = ""
+    """What was put back; empty: the user saved the file. "mode": nothing but the mode counts here."""
 
 
 @dataclass(slots=True)
@@ -61,6 +61,8 @@ class TreeStart:
     """When the agent was given its prompt (acts.py), if the look was not over by then. What changed between that and
     the look is not known."""
     saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
+    modes: dict[str, int] = field(default_factory=dict[str, int])
+    """By name of a file: the mode that was put back since."""
     seen: dict[str, Stat | str | None] = field(default_factory=dict[str, "Stat | str | None"])
     """By name of a file or a link that changed or came since: the file's stat, or the link's target, when it was last asked for."""
     came: set[str] = field(default_factory=set[str])
@@ -111,6 +113,11 @@ class TreeStart:
         The mode stays what it was when the turn began, unless it was put back, too. If there was no file then, the mode
         of `save` counts.
         """
+        if save.put_back == "mode":
+            self.modes[name] = save.mode
+            return
+        if save.put_back:
+            self.modes.pop(name, None)
         mode = None if save.put_back else self.mode(name)
         self.saves[name] = save if mode is None else save._replace(mode=mode)
 
@@ -136,6 +143,8 @@ class TreeStart:
 
     def mode(self, name: str) -> int | None:
         """A file's permission bits; None: there was no file, or they are not known."""
+        if name in self.modes:
+            return self.modes[name]
         if name in self.saves:
             save = self.saves[name]
             return None if save.stat is None else save.mode

@@ -237,6 +237,14 @@ class TurnStarts:
         for session_id in self._starts:
             self._begins_with(session_id, path, save)
 
+    def mode_put_back(self, path: str, mode: int) -> None:
+        """We put back the mode of a file (canonical path) for the user. Its text is measured as before: an agent may have changed it by then."""
+        save = Saved(None, b"", mode, "mode")
+        for look in self._under_way.values():
+            look.saves[path] = look.saves.get(path, save)._replace(mode=mode)
+        for session_id in self._starts:
+            self._begins_with(session_id, path, save)
+
     def _begins_with(self, session_id: str, path: str, save: Saved) -> None:
         found = self._tree_of(session_id, path)
         if found is not None:

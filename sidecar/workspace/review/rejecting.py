@@ -191,7 +191,9 @@ class Rejecter:
             if some:
                 await self._journal.finish_all(some, "done" if is_done else "failed")
         for number in free:
-            for path, _, wanted in states[number] if not results[number] else ():
+            for path, now, wanted in states[number] if not results[number] else ():
+                if now is not None and now.differs_in_mode(wanted):
+                    continue  # its text may be an agent's that nobody has looked at yet
                 data = None if wanted is None or wanted.is_link else decode(wanted.data)
                 text = data.text if isinstance(data, Decoded) else None
                 self._state.documents.disk.taken_back(from_path(path), text)
