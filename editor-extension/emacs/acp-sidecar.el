@@ -107,9 +107,12 @@ The tick is that of the text that it was told.")
 ;;; Buffers without a file, which eglot does not know
 
 (defun acp-sidecar--untitled-p ()
-  "Whether somebody writes text without a file in the current buffer."
+  "Whether somebody writes text without a file in the current buffer.
+Chats, shells and the like are not: they have modes of their own."
   (and (not buffer-file-name)
        (not buffer-read-only)
+       (not (buffer-base-buffer))
+       (or (eq major-mode 'fundamental-mode) (derived-mode-p 'text-mode 'prog-mode 'conf-mode))
        (not (string-match-p "\\`[ *]" (buffer-name)))
        (> (buffer-size) 0)))
 
