@@ -47,7 +47,9 @@ def test_one_server_for_every_mode(ready: Emacs, probe: Probe, workspace: Path) 
 
 
 def test_a_buffer_without_a_file_is_told_of_with_the_next_command(ready: Emacs, probe: Probe) -> None:
-    """With its whole text. A buffer of Emacs' own, in which nobody writes, is not."""
+    """With its whole text. A chat, which has a mode of its own, is not, nor is a buffer of Emacs' own."""
+    ready.eval('(define-derived-mode acp-test-chat-mode nil "Chat")')
+    ready.eval('(with-current-buffer (get-buffer-create "#chat") (acp-test-chat-mode) (insert "secret"))')
     ready.terminal.keys("C-x", "b")
     ready.terminal.wait_for("Switch to buffer")
     ready.type("nötes\n")
