@@ -293,7 +293,7 @@ class FakeModel(EditorModel):
 
     def load(self, data: bytes) -> str:
         codec = _codec(data, self.habits.encoding)
-        text = data.decode(codec, errors="replace")  # as VS Code shows what is no text in its encoding
+        text = data.decode(codec)
         if self.habits.final_end == "setting" and not data:
             text = "\n"
         keeps = self.habits.keeps_bom and codec == "utf-8"
@@ -357,7 +357,7 @@ class FakeModel(EditorModel):
         self._seen[uri] = data
         self._was_empty[uri] = not data
         self._codecs[uri] = codec = _codec(data or b"", self.habits.encoding)
-        self._ends[uri] = self._end((data or b"").decode(codec, errors="replace"))
+        self._ends[uri] = self._end((data or b"").decode(codec))
         plain = super().read_buffer(uri)
         ended: bool | None = None
         if self.habits.final_end == "setting":

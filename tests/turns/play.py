@@ -223,7 +223,7 @@ class _Turn(AgentsActs, UsersActs):
         buffers = [
             (name, self.editor.opens(name), text)
             for name, text in self.documents.items()
-            if text is not None or name in self._there()
+            if (text is not None and not self._is_bytes(name)) or name in self._there()
         ]
         self.editor.attach(self.bench.workspace.apply)
         for name, buffer, text in buffers:

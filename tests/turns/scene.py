@@ -117,11 +117,11 @@ class Scene:
         return path.read_bytes() if path.is_file() else None
 
     def _is_unsaved(self, name: str) -> bool:
-        """Whether the editor says something else than the file (bytes that are no text as it shows them)."""
-        data = self._data(name)
-        return name in self._open() and (
-            data is None or self.editor.text(name) != data.decode(errors="replace")
-        )
+        return name in self._open() and self.editor.text(name).encode() != self._data(name)
+
+    def _is_bytes(self, name: str) -> bool:
+        """Whether the file is no text; editors show it in another way."""
+        return (self._data(name) or b"").startswith(b"\0")
 
     def _acts_run(self) -> bool:
         """Whether an act of the agent's may be running by what it said: then nobody could tell. (Nor can what finds the changes of a turn in which the
