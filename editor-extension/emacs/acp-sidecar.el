@@ -48,7 +48,7 @@
   "Non-nil in a buffer that was opened for an agent.")
 
 (defvar-local acp-sidecar--untitled nil
-  "Where the sidecar knows this buffer, which has no file: (:server :uri :version :tick), or nil.
+  "Where the sidecar knows this buffer, which has no file: (:buffer :server :uri :version :tick), or nil.
 The tick is that of the text that it was told.")
 (put 'acp-sidecar--untitled 'permanent-local t)
 
@@ -63,7 +63,9 @@ The tick is that of the text that it was told.")
   "The buffer that the sidecar knows as URI, or nil."
   (if (string-prefix-p "untitled:" uri)
       (cl-find-if (lambda (buffer)
-                    (equal uri (plist-get (buffer-local-value 'acp-sidecar--untitled buffer) :uri)))
+                    (with-current-buffer buffer
+                      (and (acp-sidecar--untitled-told-p)
+                           (equal uri (plist-get acp-sidecar--untitled :uri)))))
                   (buffer-list))
     (let ((buffer (find-buffer-visiting (acp-sidecar--path uri))))
       (and buffer (buffer-local-value 'eglot--managed-mode buffer) buffer))))
@@ -73,7 +75,7 @@ The tick is that of the text that it was told.")
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
       (cond
-       (acp-sidecar--untitled
+       ((acp-sidecar--untitled-told-p)
         (when (eq (plist-get acp-sidecar--untitled :server) server) (acp-sidecar--untitled-tell)))
        ((and eglot--managed-mode (eq (eglot-current-server) server))
         (eglot--signal-textDocument/didChange))))))
@@ -81,12 +83,14 @@ The tick is that of the text that it was told.")
 (defun acp-sidecar--moved-on-p (version)
   "Whether the current buffer is not at VERSION any more."
   (not (or (null version)
-           (eql version (or (plist-get acp-sidecar--untitled :version) eglot--versioned-identifier)))))
+           (eql version (if (acp-sidecar--untitled-told-p)
+                            (plist-get acp-sidecar--untitled :version)
+                          eglot--versioned-identifier)))))
 
 (defun acp-sidecar--edit (edits)
   "Apply EDITS to the current buffer as one undo step that takes nothing else along."
   (undo-boundary)
-  (if acp-sidecar--untitled
+  (if (acp-sidecar--untitled-told-p)
       (let ((how (acp-sidecar--counting (plist-get acp-sidecar--untitled :server))))
         (cl-progv (and how '(eglot-move-to-linepos-function)) (list how)
           (eglot--apply-text-edits edits)))
@@ -112,6 +116,7 @@ Chats, shells and the like are not: they have modes of their own."
   (and (not buffer-file-name)
        (not buffer-read-only)
        (not (buffer-base-buffer))
+       (not (get-buffer-process (current-buffer)))
        (or (eq major-mode 'fundamental-mode) (derived-mode-p 'text-mode 'prog-mode 'conf-mode))
        (not (string-match-p "\\`[ *]" (buffer-name)))
        (> (buffer-size) 0)))
@@ -121,14 +126,23 @@ Chats, shells and the like are not: they have modes of their own."
   (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max))))
 
 (defun acp-sidecar--untitled-told-p ()
-  "Whether a sidecar that still runs knows the current buffer as one without a file."
-  (and acp-sidecar--untitled (jsonrpc-running-p (plist-get acp-sidecar--untitled :server))))
+  "Whether a sidecar that still runs knows the current buffer as one without a file.
+A clone has the variable of what it was cloned from."
+  (and (eq (plist-get acp-sidecar--untitled :buffer) (current-buffer))
+       (jsonrpc-running-p (plist-get acp-sidecar--untitled :server))))
+
+(defun acp-sidecar--untitled-uri ()
+  "A URI for the current buffer that no other one has."
+  (let* ((uri (concat "untitled:" (url-hexify-string (buffer-name)))) (unique uri) (number 1))
+    (while (acp-sidecar--buffer unique)
+      (setq number (1+ number) unique (format "%s-%d" uri number)))
+    unique))
 
 (defun acp-sidecar--untitled-open (server)
   "Tell SERVER of the current buffer, if it has text without a file and belongs to its project."
   (when (and (not (acp-sidecar--untitled-told-p)) (acp-sidecar--untitled-p) (eq (acp-sidecar--server) server))
     (setq acp-sidecar--untitled
-          (list :server server :uri (concat "untitled:" (url-hexify-string (buffer-name)))
+          (list :buffer (current-buffer) :server server :uri (acp-sidecar--untitled-uri)
                 :version 0 :tick (buffer-chars-modified-tick)))
     (add-hook 'after-change-functions #'acp-sidecar--untitled-changed nil t)
     (add-hook 'kill-buffer-hook #'acp-sidecar--untitled-close nil t)
@@ -150,14 +164,14 @@ Chats, shells and the like are not: they have modes of their own."
 (defun acp-sidecar--untitled-changed (&rest _)
   "Something was typed: it is told as soon as eglot would tell it."
   (let ((buffer (current-buffer)))
-    (unless (plist-get acp-sidecar--untitled :timer)
+    (unless (or (plist-get acp-sidecar--untitled :timer) (not (acp-sidecar--untitled-told-p)))
       (plist-put acp-sidecar--untitled :timer
                  (run-with-idle-timer
                   (or eglot-send-changes-idle-time 0) nil
                   (lambda ()
                     (when (buffer-live-p buffer)
                       (with-current-buffer buffer
-                        (plist-put acp-sidecar--untitled :timer nil)
+                        (when acp-sidecar--untitled (plist-put acp-sidecar--untitled :timer nil))
                         (acp-sidecar--untitled-tell)))))))))
 (put 'acp-sidecar--untitled-changed 'permanent-local-hook t)
 
@@ -172,11 +186,14 @@ Chats, shells and the like are not: they have modes of their own."
 (put 'acp-sidecar--untitled-close 'permanent-local-hook t)
 
 (defun acp-sidecar--named ()
-  "The current buffer has a file now.  The review goes on there, if it is open before the other document ends."
-  (when (and acp-sidecar--untitled buffer-file-name)
+  "The current buffer has a file now, where its review goes on."
+  (when (and (acp-sidecar--untitled-told-p) buffer-file-name)
     (acp-sidecar--untitled-tell)
-    (acp-sidecar--adopt (plist-get acp-sidecar--untitled :server))
-    (acp-sidecar--untitled-close)))
+    (let ((server (plist-get acp-sidecar--untitled :server)) (uri (plist-get acp-sidecar--untitled :uri)))
+      (acp-sidecar--adopt server)
+      (jsonrpc-notify server :workspace/didRenameFiles
+                      (list :files (vector (list :oldUri uri :newUri (acp-sidecar--uri)))))
+      (acp-sidecar--untitled-close))))
 
 (add-hook 'after-set-visited-file-name-hook #'acp-sidecar--named)
 
@@ -468,9 +485,9 @@ It does not wait: eglot gives a command ten seconds, a turn takes longer."
 
 (defun acp-sidecar--uri ()
   "The URI by which the sidecar knows the current buffer."
-  (or (plist-get acp-sidecar--untitled :uri)
-      (concat "file://" (url-hexify-string (or buffer-file-name (user-error "This buffer has no file"))
-                                           url-path-allowed-chars))))
+  (if buffer-file-name
+      (concat "file://" (url-hexify-string buffer-file-name url-path-allowed-chars))
+    (or (plist-get acp-sidecar--untitled :uri) (user-error "This buffer has no file"))))
 
 (defun acp-sidecar--reviewed (result)
   "Say what RESULT tells of changes that could not be kept or taken back."

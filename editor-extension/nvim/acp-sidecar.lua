@@ -25,12 +25,15 @@ local cursors = api.nvim_create_namespace('acp-sidecar.cursors')
 local hints_unnamed = api.nvim_create_namespace('acp-sidecar.hints')
 local has_0_11 = vim.fn.has('nvim-0.11') == 1
 
+local LARGEST_UNNAMED = 2 ^ 20 -- bytes: such a buffer is told with its whole text whenever typing in it rests
+
 local state = {
   client_id = nil,
   config = nil,
   ticks = {}, -- buffer → changedtick of its last change since didOpen; 0 when there was none
   stats = {}, -- buffer → what its file looked like when it was last read or written
   opened = {}, -- buffer → true: opened for an agent, nobody has looked at it
+  telling = false, -- typing in such a buffer is told soon
   unnamed = {}, -- buffer without a file → { uri, tick }: the changedtick whose text the sidecar has
   said = {}, -- what was said, oldest first
   unseen = false, -- what was said in insert mode, where Neovim draws '-- INSERT --' over it at once: it is shown when that ends
@@ -135,13 +138,30 @@ local function is_unnamed(bufnr)
     and api.nvim_buf_get_option(bufnr, 'buftype') == ''
     and api.nvim_buf_get_option(bufnr, 'buflisted')
     and api.nvim_buf_get_name(bufnr) == ''
+    and api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)) <= LARGEST_UNNAMED
+end
+
+local function forget_unnamed(bufnr)
+  state.unnamed[bufnr] = nil
+  vim.schedule(function()
+    if api.nvim_buf_is_valid(bufnr) then
+      vim.diagnostic.reset(hints_unnamed, bufnr)
+    end
+  end)
 end
 
 local function close_unnamed(bufnr)
   if state.unnamed[bufnr] then
     notify_server('textDocument/didClose', { textDocument = { uri = state.unnamed[bufnr].uri } })
-    state.unnamed[bufnr] = nil
+    forget_unnamed(bufnr)
   end
+end
+
+--- The text as a file would have it, which is what Neovim's client tells of one.
+local function whole_text(bufnr)
+  local line_end = ({ dos = '\r\n', mac = '\r' })[api.nvim_buf_get_option(bufnr, 'fileformat')] or '\n'
+  local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), line_end)
+  return api.nvim_buf_get_option(bufnr, 'endofline') and text .. line_end or text
 end
 
 --- Brings the sidecar up to date with the buffers that it was told of.
@@ -150,12 +170,22 @@ local function tell_unnamed()
     local tick = state.ticks[bufnr]
     if unnamed.tick ~= tick then
       unnamed.tick = tick
-      local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), '\n') .. '\n'
       notify_server('textDocument/didChange', {
         textDocument = { uri = unnamed.uri, version = tick },
-        contentChanges = { { text = text } },
+        contentChanges = { { text = whole_text(bufnr) } },
       })
     end
+  end
+end
+
+--- Typing is told when it rests for a moment, as Neovim's own client does.
+local function tell_unnamed_soon()
+  if not state.telling then
+    state.telling = true
+    vim.defer_fn(function()
+      state.telling = false
+      tell_unnamed()
+    end, 150)
   end
 end
 
@@ -168,7 +198,7 @@ local function watch(bufnr)
     on_lines = function(_, _, tick)
       state.ticks[bufnr] = tick
       if state.unnamed[bufnr] then
-        vim.schedule(tell_unnamed)
+        vim.schedule(tell_unnamed_soon)
       end
     end,
     on_reload = function()
@@ -190,8 +220,7 @@ local function open_unnamed(bufnr)
   if state.unnamed[bufnr] then
     return
   end
-  local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
-  if #lines == 1 and lines[1] == '' then
+  if api.nvim_buf_line_count(bufnr) == 1 and api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] == '' then
     return
   end
   local filetype = api.nvim_buf_get_option(bufnr, 'filetype')
@@ -201,7 +230,7 @@ local function open_unnamed(bufnr)
     uri = uri,
     version = tick,
     languageId = filetype == '' and 'plaintext' or filetype,
-    text = table.concat(lines, '\n') .. '\n',
+    text = whole_text(bufnr),
   }
   if notify_server('textDocument/didOpen', { textDocument = item }) then
     state.unnamed[bufnr] = { uri = uri, tick = tick }
@@ -228,6 +257,8 @@ local function named(bufnr)
   if state.unnamed[bufnr] and is_file(bufnr) then
     tell_unnamed()
     attach(bufnr)
+    local renamed = { oldUri = state.unnamed[bufnr].uri, newUri = vim.uri_from_bufnr(bufnr) }
+    notify_server('workspace/didRenameFiles', { files = { renamed } })
     close_unnamed(bufnr)
   end
 end
@@ -390,14 +421,16 @@ handlers['workspace/applyEdit'] = function(_, params, context)
     end
   end
   local done, problem = pcall(function()
+    local others = {}
     for _, change in ipairs(changes) do
       local bufnr = change.textDocument and loaded(change.textDocument.uri)
       if bufnr and state.unnamed[bufnr] then -- Neovim's own would make a buffer with the URI as its name
         vim.lsp.util.apply_text_edits(change.edits, bufnr, client.offset_encoding)
       else
-        vim.lsp.util.apply_workspace_edit({ documentChanges = { change } }, client.offset_encoding)
+        table.insert(others, change)
       end
     end
+    vim.lsp.util.apply_workspace_edit({ documentChanges = others }, client.offset_encoding)
   end)
   tell_unnamed()
   for bufnr, cursors_before in pairs(marks) do
@@ -665,7 +698,9 @@ local function start()
     on_exit = function(code)
       state.client_id = nil
       state.questions = {}
-      state.unnamed = {}
+      for bufnr in pairs(state.unnamed) do
+        forget_unnamed(bufnr)
+      end
       if code ~= 0 then
         vim.schedule(function()
           notify(string.format('ended with code %d; :AcpPrompt or :AcpChat starts it again', code), vim.log.levels.ERROR)
@@ -705,6 +740,7 @@ function M.command(name, argument, done)
   local function send()
     if client.initialized then
       attach_all() -- buffers without a file, in which something is by now
+      tell_unnamed()
       if has_0_11 then
         client:request('workspace/executeCommand', params, answered)
       else
@@ -762,6 +798,9 @@ function M.setup(config)
     state.opened[bufnr] = nil -- somebody looks at it now
     if is_unnamed(bufnr) then
       attach(bufnr)
+    else
+      named(bufnr)
+      close_unnamed(bufnr) -- it is no such buffer any more, or too large
     end
   end)
   on('InsertLeave', function()

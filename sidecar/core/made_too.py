@@ -10,7 +10,7 @@ from sidecar.core.normal import Normal, normal
 
 def made_too(before: str, changes: ChangeSet, text: str) -> str:
     """`text` with these changes of `before` (all raw), as far as both texts are equal at the places that change. `merge` finds a conflict if they
-    differ right beside such a place; here the change is made if it is one of whole lines."""
+    differ right beside such a place; here the change is made if it is one of whole lines and the line before or behind it is the same in both."""
     after, now = normal(changes.apply(before)), Normal(text)
     compared = _compared(before, changes)
     before = normal(before)
@@ -41,12 +41,23 @@ def _same_place(edit: Edit, text: str, other: str, between: ChangeSet) -> Edit |
     start, end = between.map_offset(edit.start, 1), between.map_offset(edit.end, -1)
     if start > end or other[start:end] != text[edit.start : edit.end]:
         return None
-    if not (_is_lines(text, edit.start, edit.end) and _is_lines(other, start, end)) and any(
-        one.new and one.start <= edit.end and one.end >= edit.start for one in between.edits
+    beside = any(one.new and one.start <= edit.end and one.end >= edit.start for one in between.edits)
+    both = (text, edit.start, edit.end), (other, start, end)
+    if beside and not (
+        edit.new[-1:] in ("", "\n")
+        and all(_are_lines(*one) for one in both)
+        and _beside(*both[0]) & _beside(*both[1])
     ):
         return None
     return Edit(start, end, edit.new)
 
 
-def _is_lines(text: str, start: int, end: int) -> bool:
+def _are_lines(text: str, start: int, end: int) -> bool:
     return start < end and text[start - 1 : start] in ("", "\n") and text[end - 1] == "\n"
+
+
+def _beside(text: str, start: int, end: int) -> set[tuple[str, str]]:
+    """The line before `start` and the one behind `end`, if there is more in them than a line end."""
+    before = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start]
+    behind = text[end : text.find("\n", end) + 1 or len(text)]
+    return {(side, line) for side, line in (("before", before), ("behind", behind)) if line.strip()}

@@ -366,7 +366,8 @@ class Text:
 
         For two texts from one rope, this is the edited chunks, found without looking at the characters."""
         mine, others = as_kept(self._chunks), as_kept(other._chunks)
-        here = dict(zip(map(id, mine), range(len(mine)), strict=True))
+        # Python keeps one object for each single character, so a chunk of one does not tell where it is
+        here = {id(chunk): number for number, chunk in enumerate(mine) if len(chunk) > 1}
         first, last = other._index.chunk_of_offset(start)[0], other._index.chunk_of_offset(end)[0]
         while first and id(others[first - 1]) not in here:
             first -= 1

@@ -141,3 +141,12 @@ def test_what_is_shared_around_a_place_is_near_it() -> None:
     for number, (here, here_end, there, there_end) in enumerate(found):
         assert here_end - here <= MAXIMUM
         assert here_end - here - there_end + there == (100, 0, -5)[number]
+
+
+def test_a_chunk_of_one_character_does_not_tell_where_it_is() -> None:
+    """Every such chunk may be the same object."""
+    chunks = [f"{number}{'x' * 4094}" if number % 2 else "\n" for number in range(8)]
+    before, after = Text(chunks), Text([*chunks[:7], "y" * 4094])
+    begin, end, there, there_end = before.shared_around(after, 3, 10)
+    assert str(before)[:begin] == str(after)[:there]
+    assert end - begin == there_end - there

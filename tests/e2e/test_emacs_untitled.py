@@ -97,11 +97,13 @@ def test_what_is_typed_while_the_agent_works_is_read_and_kept(
     assert {"content": text} in [one.get("result") for one in received(trace)]
 
 
-def test_its_review_goes_on_when_it_gets_a_file(sitting: Emacs, workspace: Path) -> None:
+@pytest.mark.parametrize("name", ["new.txt", "new"])
+def test_its_review_goes_on_when_it_gets_a_file(sitting: Emacs, workspace: Path, name: str) -> None:
+    """eglot does not manage a file without a mode ("new"): what is taken back there is taken back on the disk."""
     emacs = sitting
     prompt(emacs, scripted.read(NAME), scripted.write(NAME, CHANGED))
     emacs.wait_for_text(CHANGED)
-    file = workspace / "new.txt"
+    file = workspace / name
     emacs.terminal.keys("C-x", "C-w")
     emacs.terminal.wait_for("Write file:")
     emacs.terminal.keys("C-a", "C-k")
@@ -116,5 +118,21 @@ def test_its_review_goes_on_when_it_gets_a_file(sitting: Emacs, workspace: Path)
     )
     assert untitled(emacs) == []
     emacs.command("acp-sidecar-reject")
-    emacs.wait_for_text(TEXT)
     eventually(lambda: file.read_text() == TEXT, "it is taken back on the disk")
+    if name != "new":
+        emacs.wait_for_text(TEXT)
+
+
+def test_two_buffers_of_one_name_are_two_documents(sitting: Emacs) -> None:
+    """One was renamed, and one is a clone of the other."""
+    emacs = sitting
+    assert untitled(emacs) == [NAME]
+    emacs.eval('(with-current-buffer "notes" (clone-buffer) (rename-buffer "older"))')
+    emacs.eval('(with-current-buffer (get-buffer-create "notes") (insert "new"))')
+    assert sorted(untitled(emacs)) == [NAME, f"{NAME}%3C2%3E", f"{NAME}-2"]
+    emacs.eval('(kill-buffer "notes<2>")')
+    assert sorted(untitled(emacs)) == [NAME, f"{NAME}-2"]
+    prompt(emacs, scripted.read(NAME), scripted.write(NAME, CHANGED))
+    assert emacs.eval('(with-current-buffer "notes" (buffer-string))') == '"new"'
+    emacs.eval('(kill-buffer "older")')
+    assert untitled(emacs) == [f"{NAME}-2"]

@@ -94,6 +94,7 @@ def test_what_is_typed_while_the_agent_works_is_read_and_kept(
     nvim.command("sidecar.prompt", {"prompt": scripted.steps(*steps)})
     with typed:
         nvim.keys("ggIzero <Esc>")
+        unnamed(nvim)  # a command tells what was typed first
     with written:
         nvim.keys("2GA, mine")  # they stay in insert mode
     changed = "zero one\ntwo, mine\nthree\nfour\n"
@@ -103,9 +104,13 @@ def test_what_is_typed_while_the_agent_works_is_read_and_kept(
     assert {"content": f"zero {TEXT}"} in results(trace)
 
 
-@pytest.mark.parametrize("naming", ["write", "file"])
+@pytest.mark.parametrize("naming", ["write", "file", "dos"])
 def test_its_review_goes_on_when_it_gets_a_name(sitting: Neovim, workspace: Path, naming: str) -> None:
     nvim = sitting
+    if naming == "dos":
+        nvim.ex("set fileformat=dos")
+        nvim.keys("x")
+        nvim.undo()
     (name,) = unnamed(nvim)
     prompt(nvim, scripted.read(name), scripted.write(name, TEXT.replace("two", "TWO")))
     file = workspace / "new.txt"
@@ -117,6 +122,10 @@ def test_its_review_goes_on_when_it_gets_a_name(sitting: Neovim, workspace: Path
         otherwise=lambda: str(listed(nvim)),
     )
     assert unnamed(nvim) == []
+    rows = "return #vim.tbl_filter(function(one) return one.lnum == 1 end, vim.diagnostic.get(0))"
+    eventually(
+        lambda: nvim.lua(rows) == 1, "one hint is there, the file's", otherwise=lambda: str(nvim.lua(rows))
+    )
     prompt(nvim, scripted.read(file), scripted.write(file, TEXT.replace("two", "TWO").replace("one", "ONE")))
     assert nvim.text() == file.read_text() == "ONE\nTWO\nthree\n"
     nvim.ex("AcpRejectAll")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import DocumentUri, normalise
 from sidecar.workspace.edits.write_task import WriteDone
 from sidecar.workspace.review.review import Selector
 from tests.mcp.test_tools import tools
@@ -111,7 +112,7 @@ def test_the_next_one_of_its_name_is_another_one(tmp_path: Path) -> None:
 def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
     tmp_path: Path, participants: str | None, folder: str
 ) -> None:
-    """`participants`: what the editor's save adds to the text; None for Neovim's way."""
+    """`participants`: what the editor's save adds to the text; None where the editor says which file it is."""
     root = tmp_path / "ws"
     root.mkdir()
     (tmp_path / "elsewhere").mkdir()
@@ -122,7 +123,7 @@ def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
         await bench.read(NAME)
         await bench.write(NAME, TEXT.replace("two", "TWO"))
         if participants is None:
-            named(editor, name)
+            named(bench, editor, name)
         else:
             saved_as(editor, name, participants)
         await bench.workspace.reviews_stored()
@@ -161,10 +162,11 @@ def saved_as(editor: FakeEditor, name: str, participants: str = "") -> None:
     editor.closes(NAME)
 
 
-def named(editor: FakeEditor, name: str) -> None:
-    """As Neovim does it, with a buffer that gets a name."""
+def named(bench: Bench, editor: FakeEditor, name: str) -> None:
+    """As our set-up files do it where a buffer gets a file: they say which (`workspace/didRenameFiles`)."""
     Path(editor.folder, name).write_text(editor.text(NAME))
     editor.opens(name)
+    bench.workspace.renamed([(DocumentUri(NAME), normalise(editor.uri(name)))])
     editor.closes(NAME)
 
 
@@ -177,6 +179,20 @@ def test_a_text_that_is_copied_elsewhere_stays_under_review_where_it_is(tmp_path
         editor.types("copy.md", editor.text(NAME))
         assert [row["uri"] for row in await bench.workspace.review.listed(ALL)] == [NAME]
         editor.types(NAME, "more\n")
+        editor.closes(NAME)
+        assert await bench.workspace.review.listed(ALL) == []
+
+    play(tmp_path, case)
+
+
+def test_a_file_that_says_the_same_already_is_not_what_it_was_saved_as(tmp_path: Path) -> None:
+    """The user opens it, to compare, and throws the document without a file away."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read(NAME)
+        await bench.write(NAME, TEXT.replace("two", "TWO"))
+        (tmp_path / "same.md").write_text(editor.text(NAME))
+        editor.opens("same.md")
         editor.closes(NAME)
         assert await bench.workspace.review.listed(ALL) == []
 

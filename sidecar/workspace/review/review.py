@@ -217,6 +217,13 @@ class Review:
             left = [uri for unit in these for uri in unit.all_uris()]
             while left := await self._reject_hunks(selector, left, result):
                 before |= self._writes(left)
+                # They are tried once more
+                again = tuple(f"@{uri}" for uri in left)
+                result.impossible = [
+                    one
+                    for one in result.impossible
+                    if not (one["changeId"][0].isdigit() and one["changeId"].endswith(again))
+                ]
             await self._prune()
             await self._reviewed(before - self._writes(theirs), "rejected")
 

@@ -1,8 +1,8 @@
 """SavedAs: documents without a file that the user saves as a file. Their review goes on in the file.
 
 No editor reports this. VS Code opens the new file empty, inserts the text, saves it, and then empties and closes the document without a file
-(observed, 1.139). Neovim gives the buffer a name: the file is opened with the text, and the document without a file is closed. So a file that gets
-the whole text of such a document at once is noted. If the document then ends with that text, it was saved as that file.
+(observed, 1.139). So a file that gets the whole text of such a document at once is noted. If the document then ends with that text, it was
+saved as that file.
 """
 
 from __future__ import annotations
@@ -26,13 +26,9 @@ class SavedAs:
     def edited(self, tracked: Tracked, edit: Edit, length: int) -> None:
         """Note an edit that gave a file the whole text of a document without a file. The edit is not by an agent; `length` is the
         document's new length in code points."""
-        if edit.start == 0 and len(edit.new) == length:
-            self.got(tracked, tracked.document.snapshot())
-
-    def got(self, tracked: Tracked, text: Text) -> None:
-        """A document was opened with this text, or got it in one edit. If a document without a file says the same, that is noted."""
-        if is_untitled(tracked.document.uri) or not len(text):
+        if is_untitled(tracked.document.uri) or edit.start != 0 or len(edit.new) != length or not length:
             return
+        text = tracked.document.snapshot()
         for reviewed in self._ledgers:
             other = self._documents.get(reviewed.uri)
             if is_untitled(reviewed.uri) and other is not None and other.document.snapshot() == text:

@@ -202,7 +202,6 @@ class State:
         if document.desynchronised is None:
             text = tracked.opened_with = document.snapshot() if text is None else text
             self.reopened(tracked, text, early)
-            self.saved_as.got(tracked, text)
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
                 if not reviewed.live:
@@ -228,11 +227,6 @@ class State:
             self.documents.disk.closed(uri, tracked.history.said_at)
             if not tracked.is_clean():
                 self.documents.disk.closed_with(uri, tracked.text(), tracked.history.edited_at)
-        if is_untitled(uri):
-            if tracked is not None:
-                self.saved_as.ends(uri, tracked.settled_text())
-            self._thrown_away(uri)
-            return
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
             # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
@@ -243,6 +237,10 @@ class State:
             if file is not None and not tracked.is_clean():
                 reviewed.thrown_away(file.text, file.hunks)
                 self.ledgers.moved(reviewed)
+        if is_untitled(uri):
+            if tracked is not None:
+                self.saved_as.ends(uri, tracked.settled_text())
+            self._thrown_away(uri)
 
     def _lands(
         self, reviewed: Reviewed, closed: Text, before: Text, after: Text
