@@ -15,7 +15,7 @@ from sidecar.setup.editors import place
 from tests.e2e.newcomer import Newcomer, code, line_with, steps
 from tests.e2e.terminal import Terminal
 from tests.support import tools
-from tests.support.waiting import eventually
+from tests.support.waiting import NeverHappened, eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -133,8 +133,13 @@ def test_helix(newcomer: Newcomer) -> None:
 
 
 def shown(terminal: Terminal, command: str) -> bool:
+    """Once more if nothing comes: the sidecar may not have started yet. Not at once, as the next `:` covers what is shown."""
     run(terminal, command)
-    return ":open" in terminal.screen()
+    try:
+        terminal.wait_for(":open", within=5)
+    except NeverHappened:
+        return False
+    return True
 
 
 def act(terminal: Terminal, title: str) -> None:
