@@ -487,7 +487,9 @@ It does not wait: eglot gives a command ten seconds, a turn takes longer."
   "The URI by which the sidecar knows the current buffer."
   (if buffer-file-name
       (concat "file://" (url-hexify-string buffer-file-name url-path-allowed-chars))
-    (or (plist-get acp-sidecar--untitled :uri) (user-error "This buffer has no file"))))
+    (if (acp-sidecar--untitled-told-p)
+        (plist-get acp-sidecar--untitled :uri)
+      (user-error "The sidecar does not know this buffer"))))
 
 (defun acp-sidecar--reviewed (result)
   "Say what RESULT tells of changes that could not be kept or taken back."

@@ -14,9 +14,9 @@
 --            :AcpKeep  :AcpReject              <leader>hk  hr    keep or reject the one at the cursor
 --            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    all in this buffer; with !, in all files
 --
--- This file adds to Neovim's own client: one client for all file buffers of any type, and for those without a file; the custom requests sidecar/save,
--- sidecar/open, sidecar/close and sidecar/reload; a version check that includes version 0 and reports its real result;
--- questions that never take the keys that you are typing.
+-- This file adds to Neovim's own client: one client for all file buffers of any type, and for those without a file; the
+-- custom requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload; a version check that includes version 0 and
+-- reports its real result; questions that never take the keys that you are typing.
 
 local M = {}
 

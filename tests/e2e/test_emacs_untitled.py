@@ -128,6 +128,8 @@ def test_two_buffers_of_one_name_are_two_documents(sitting: Emacs) -> None:
     emacs = sitting
     assert untitled(emacs) == [NAME]
     emacs.eval('(with-current-buffer "notes" (clone-buffer) (rename-buffer "older"))')
+    uri = '(condition-case nil (acp-sidecar--uri) (user-error "not known"))'
+    assert emacs.eval(f'(with-current-buffer "notes<2>" {uri})') == '"not known"'
     emacs.eval('(with-current-buffer (get-buffer-create "notes") (insert "new"))')
     assert sorted(untitled(emacs)) == [NAME, f"{NAME}%3C2%3E", f"{NAME}-2"]
     emacs.eval('(kill-buffer "notes<2>")')

@@ -303,7 +303,7 @@ class Reconciler:
 
     async def fits_again(self, tracked: Tracked) -> bool:
         """Whether a document that was in conflict with its file is not any more, and has taken what the file says."""
-        self._conflicts.rows(tracked.document.uri)
+        self._conflicts.rows(tracked.document.uri)  # ends one that is none any more
         await self.look(tracked)
         return not tracked.apart
 
