@@ -136,7 +136,7 @@ class Workspace:
         behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
         self._settling = behind.settling
         self.conflicts = Conflicts(lambda: editor.capabilities)
-        self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts, behind)
+        self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts, behind, tasks)
         self._disk_watch = DiskWatch(
             self.state, self._reconciler, behind, self._evidence, journal, tasks, starts, watch
         )

@@ -34,6 +34,7 @@ from sidecar.workspace.edits.sending import (
     Sender,
 )
 from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
 from sidecar.workspace.state.documents import Tracked
@@ -77,12 +78,14 @@ class Reconciler:
         keeper: Keeper,
         conflicts: Conflicts,
         behind: Behind,
+        tasks: Background,
     ) -> None:
         """`behind` finds out who made a change on the disk, and records it."""
         self._behind = behind
         self._settling = behind.settling
         self._keeper = keeper
         self._conflicts = conflicts
+        self._tasks = tasks
         self._storage = storage
         self._editor = editor
         self._files = files = OpenFiles(storage, editor)
@@ -288,18 +291,28 @@ class Reconciler:
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
             return tracked.flight is None  # a save under way is looked at when it is reported
-        async with tracked.looking:
-            until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
-            while not self.is_current(tracked):
-                version, stat = tracked.document.version, self._stat(tracked)
-                await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
-                if tracked.document.uri not in self._emptied:
-                    self._keeper.let_go(tracked.document.uri)
-                is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
-                if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
-                    break
-                reload_waited_for = stat  # wait only once for each of the file's texts
+        if tracked.looking.locked() or not self.is_current(tracked):
+            over = anyio.Event()
+            self._tasks.start_soon(self._looks, tracked, over)
+            await over.wait()
         return tracked.flight is None
+
+    async def _looks(self, tracked: Tracked, over: anyio.Event) -> None:
+        """One look, to its end, whoever still waits for it: the editor may have been asked for a change already, which is then entered."""
+        try:
+            async with tracked.looking:
+                until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
+                while not self.is_current(tracked):
+                    version, stat = tracked.document.version, self._stat(tracked)
+                    await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
+                    if tracked.document.uri not in self._emptied:
+                        self._keeper.let_go(tracked.document.uri)
+                    is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
+                    if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
+                        break
+                    reload_waited_for = stat  # wait only once for each of the file's texts
+        finally:
+            over.set()
 
     async def fits_again(self, tracked: Tracked) -> bool:
         """Whether a document that was in conflict with its file is not any more, and has taken what the file says."""
