@@ -73,7 +73,8 @@ def test_one_rejection_takes_back_both(participants: Window, order: str, where: 
         window.open(file)
     turn = written(window, file, WRITTEN)
     window.until_disk(file, SAVED)
-    if where == "in the background":
+    if where in {"in the background", "not open"}:
+        # In an empty editor area nobody can tell the tab below from one that VS Code opens by itself on a slow machine
         window.open(window.file("b.txt", "mine\n"))
     elif where == "in a diff":
         window.command("acpSidecar.review.openDiff", {"uri": file.as_uri()})

@@ -384,6 +384,29 @@ def test_what_comes_from_the_disk_is_taken_out_if_the_user_has_saved_over_it(
     play_seen(tmp_path, replace(WELL_BEHAVED, thinks=thinks), case, custom=False)
 
 
+@pytest.mark.parametrize("waits", [60.0, 5.0], ids=["", "given up"])
+def test_what_comes_from_the_disk_is_under_review_also_if_nobody_waits_for_it(
+    tmp_path: Path, waits: float
+) -> None:
+    """The editor asks its user first, and whoever had the file looked at has gone by then. (inflight seed 2000021328)"""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        turn = asyncio.ensure_future(bench.workspace.start_prompt(bench.session, [])[2])
+        await asyncio.sleep(0.1)
+        tool(bench, "sed", "edit", "a.txt")
+        (tmp_path / "a.txt").write_text(BASE.replace("two", "TWO"))
+        tick()
+        reading = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(waits)
+        reading.cancel()
+        await asyncio.sleep(200)
+        assert editor.text("a.txt") == BASE.replace("two", "TWO")
+        assert hunks(bench) == ["TWO"]
+        turn.cancel()
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, thinks=20.0), case, custom=False)
+
+
 def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     """Closed in the moment, taken all the same, and nothing told: neither done nor refused."""
 

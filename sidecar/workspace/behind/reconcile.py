@@ -292,27 +292,23 @@ class Reconciler:
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
             return tracked.flight is None  # a save under way is looked at when it is reported
         if tracked.looking.locked() or not self.is_current(tracked):
-            over = anyio.Event()
-            self._tasks.start_soon(self._looks, tracked, over)
-            await over.wait()
+            await self._tasks.to_its_end(
+                self._look_until_unmoved, tracked
+            )  # the editor may be making a change by then, to be entered
         return tracked.flight is None
 
-    async def _looks(self, tracked: Tracked, over: anyio.Event) -> None:
-        """One look, to its end, whoever still waits for it: the editor may have been asked for a change already, which is then entered."""
-        try:
-            async with tracked.looking:
-                until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
-                while not self.is_current(tracked):
-                    version, stat = tracked.document.version, self._stat(tracked)
-                    await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
-                    if tracked.document.uri not in self._emptied:
-                        self._keeper.let_go(tracked.document.uri)
-                    is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
-                    if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
-                        break
-                    reload_waited_for = stat  # wait only once for each of the file's texts
-        finally:
-            over.set()
+    async def _look_until_unmoved(self, tracked: Tracked) -> None:
+        async with tracked.looking:
+            until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
+            while not self.is_current(tracked):
+                version, stat = tracked.document.version, self._stat(tracked)
+                await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
+                if tracked.document.uri not in self._emptied:
+                    self._keeper.let_go(tracked.document.uri)
+                is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
+                if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
+                    break
+                reload_waited_for = stat  # wait only once for each of the file's texts
 
     async def fits_again(self, tracked: Tracked) -> bool:
         """Whether a document that was in conflict with its file is not any more, and has taken what the file says."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
 import anyio.abc
 
 log = logging.getLogger(__name__)
@@ -29,3 +30,25 @@ class Background:
                 log.exception("a background task failed: %r", func)
 
         self._group.start_soon(run)
+
+    async def to_its_end(self, func: Callable[..., Awaitable[None]], /, *args: Any) -> None:
+        """Runs `func` and waits for it, as an await does; but it goes on to its end if who waits is cancelled. Then its failure is logged."""
+        over, failures, is_waited_for = anyio.Event(), list[Exception](), True
+
+        async def run() -> None:
+            try:
+                await func(*args)
+            except Exception as problem:
+                if not is_waited_for:
+                    raise
+                failures.append(problem)
+            finally:
+                over.set()
+
+        self.start_soon(run)
+        try:
+            await over.wait()
+        finally:
+            is_waited_for = False
+        for problem in failures:
+            raise problem
