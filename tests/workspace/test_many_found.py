@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.uri import from_path
 from sidecar.disk import git_head
-from sidecar.workspace.behind import disk_watch, file_reviews, tree_notes
+from sidecar.workspace.behind import disk_watch, evidence, file_reviews, tree_notes
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.side_by_side import side_by_side
@@ -62,14 +63,20 @@ def modes(path: Path) -> None:
 
 
 def command(
-    work: Callable[[Path], None], named: int = 0, *, ends: bool = True, count: int = MANY
+    work: Callable[[Path], None],
+    named: int = 0,
+    *,
+    ends: bool = True,
+    count: int = MANY,
+    at_once: int = 1000,
 ) -> Callable[[Turn, FakeEditor], Any]:
-    """`ends`: the agent says when it is over, and what has changed is seen then. The folder may be a large one, at which nobody waits for the look."""
+    """`named`: how many of the files its calls name, `at_once` in one message. `ends`: the agent says when it is over, and what has changed is
+    seen then. The folder may be a large one, at which nobody waits for the look."""
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         await asyncio.sleep(1)
-        for first in range(0, named, 30):
-            turn.says("execute", *(f"{i}.txt" for i in range(first, min(first + 30, named))))
+        for first in range(0, named, at_once):
+            turn.says("execute", *(f"{i}.txt" for i in range(first, min(first + at_once, named))))
         turn.says("execute")
         tick()
         for i in range(count):
@@ -240,7 +247,62 @@ def test_what_there_was_no_room_for_is_told(tmp_path: Path, monkeypatch: pytest.
 
     editor = play(tmp_path, VSCODE, command(changes), after=after, custom=False)
     (warning,) = [words for level, words in editor.shown if level == "warning"]
-    assert "cannot be taken back" in warning
+    assert (
+        f"and {MANY - 100 - 5} more files were changed while agent worked and cannot be taken back" in warning
+    )
+
+
+@with_git
+@pytest.mark.parametrize("work", [changes, Path.unlink])
+def test_what_one_call_named_too_much_of_is_told(tmp_path: Path, work: Callable[[Path], None]) -> None:
+    """Git ignores the files: what they said when the turn began is not known, and one call names more of them than are read at once."""
+    (tmp_path / ".gitignore").write_text("*.txt\n")
+    commit(tmp_path)
+    before = start(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        there = len(rows(bench))
+        assert there == evidence.MAX_PATHS
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert len(result.impossible) == MANY - there
+        changed = [name for name, was in files(tmp_path).items() if name in before and was != before[name]]
+        assert len(changed) == (MANY - there if work is changes else 0)
+
+    editor = play(tmp_path, VSCODE, command(work, MANY), after=after, custom=False)
+    (warning,) = [words for level, words in editor.shown if level == "warning"]
+    assert f"and {MANY - evidence.MAX_PATHS - 5} more files were changed while agent worked" in warning
+
+
+@with_git
+def test_what_one_call_named_and_left_alone_is_no_change(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.txt\n")
+    commit(tmp_path)
+    start(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not rows(bench)
+        assert not (await bench.workspace.review.revert_turn(bench.session, 1)).impossible
+
+    editor = play(tmp_path, VSCODE, command(Path.stat, MANY), after=after, custom=False)
+    assert not [words for level, words in editor.shown if level == "warning"]
+
+
+def test_that_a_call_named_more_than_is_noted_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "MAX_NOTED", 100)
+    start(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == MANY
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert [one["reason"] for one in result.impossible] == [
+            "calls named 50 more files at once than are noted; those that git ignores are not listed"
+        ]
+
+    editor = play(tmp_path, VSCODE, command(changes, MANY), after=after, custom=False)
+    (warning,) = [words for level, words in editor.shown if level == "warning"]
+    assert "calls named 50 more files at once than are noted" in warning
 
 
 def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +354,13 @@ def test_that_there_was_no_time_to_look_at_all_is_told(
         await asyncio.sleep(60)
         return []
 
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        (one,) = result.impossible
+        assert one["changeId"] == f"0@{from_path(str(tmp_path))}"
+        assert one["reason"] == "there was no time to check all the files in this folder"
+
     monkeypatch.setattr(TurnStarts, "changed", long)
-    editor = play(tmp_path, VSCODE, command(changes), custom=False)
+    editor = play(tmp_path, VSCODE, command(changes), after=after, custom=False)
     (warning,) = [words for level, words in editor.shown if level == "warning"]
     assert "There was no time to check the files" in warning

@@ -24,7 +24,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, Missing, Stat
 from sidecar.workspace.behind.had_read import HadRead
 from sidecar.workspace.ports.ports import Question
@@ -46,7 +46,9 @@ MAX_NAMED = 10_000
 MAX_NAMED_TEXT = 64 * 1024 * 1024
 """Code points of all pre-images of one session."""
 MAX_PATHS = 32
-"""How many paths of one update are looked at."""
+"""How many files that one update names are read: reading one takes up to 0.1 ms, and nothing else is done meanwhile."""
+MAX_NOTED = 1000
+"""How many files that one update names are noted at all: those that are not read with their stat, in about 0.02 ms each."""
 MAX_CALLS = 1024
 """How many tool calls of one turn are remembered as only reading: the newest."""
 MAX_CALL = 1024
@@ -97,6 +99,8 @@ class Evidence:
         """When `listening` was called the last two times, the earlier first; 0: never. See acts.py."""
         self._texts: dict[str, int] = {}
         """By session: code points of its pre-images."""
+        self._unnoted: dict[str, int] = {}
+        """By session: how many files its calls named beyond those that are noted."""
         self._looking = Looking(state.storage.read_now)
         self._seen: dict[DocumentUri, Stat] = {}
         """By file that a call read: its stat when its text was noted."""
@@ -186,10 +190,15 @@ class Evidence:
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         looked_at: set[DocumentUri] = set()
-        for path in list(paths)[:MAX_PATHS]:
-            uri = self._name(session, named, call, path, diffs, looked_at)
+        for number, path in enumerate(list(paths)[:MAX_NOTED]):
+            if number < MAX_PATHS:
+                uri = self._name(session, named, call, path, diffs, looked_at)
+            else:
+                uri = self._name_unread(session, named, call, path)
             if uri is not None:
                 self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
+        if len(paths) > MAX_NOTED:
+            self._unnoted[session.id] = self._unnoted.get(session.id, 0) + len(paths) - MAX_NOTED
         self._acts[session.id].heard(self._said())
 
     def names(self, session: Session, uri: DocumentUri) -> bool:
@@ -325,6 +334,10 @@ class Evidence:
         if named is not None and uri not in named:
             self._keep(session, named, uri, file)
 
+    def unnoted(self, session: Session) -> int:
+        """How many files its calls named in this turn beyond those that are noted."""
+        return self._unnoted.get(session.id, 0)
+
     def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
         known = self._named.get(session.id)
         return [] if known is None else list(known.items())
@@ -419,6 +432,25 @@ class Evidence:
             self._keep(session, named, place.uri, pre_image)
             return place.uri
 
+    def _name_unread(
+        self, session: Session, named: OrderedDict[DocumentUri, Named], call: str, path: str
+    ) -> DocumentUri | None:
+        """The same for a file that is not read: of its text only what was noted when the turn began can be given back. Without that it
+        can be said, at least, that the file changed."""
+        if "\0" in path:
+            return None
+        full = os.path.realpath(os.path.join(session.cwd, path))
+        uri = from_path(full)
+        if session.roots.match(full) is None:
+            return None
+        if uri in named:
+            named[uri].call = call
+        elif self._state.documents.get(uri) is None:
+            stat = self._state.storage.stat(full)
+            why = "a call named too many files at once to read them all"
+            self._keep(session, named, uri, Named(full, call, stat, None, why=why, quiet=True))
+        return uri
+
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
         """A diff whose old text is the whole buffer shows that the agent's program knows that text, whoever gave it. A
         part of the text proves nothing about the rest. Not needed for a file that is not open: its text on the disk always counts."""
@@ -463,6 +495,7 @@ class Evidence:
         self._ended.pop(session_id, None)
         self._acts.pop(session_id, None)
         self._texts.pop(session_id, None)
+        self._unnoted.pop(session_id, None)
         self._reading.pop(session_id, None)
         self.had_read.forget(session_id)
 

@@ -145,6 +145,7 @@ class FoundFiles:
             return
         if last:
             self._unlooked.discard(session.id)
+            self._tell_unnoted(session)
         left: dict[str, str] = {}
         waiting = self._waiting[session.id] = dict.fromkeys(row.path for row in changed)
 
@@ -171,10 +172,25 @@ class FoundFiles:
                 f"There was no time to check the files of {session.cwd} after this turn of {session.agent}. What its commands changed in the turn "
                 "and is not listed cannot be taken back.",
             )
+            self._leave(session, {session.cwd: "there was no time to check all the files in this folder"})
         left = dict.fromkeys(self._waiting.pop(session.id, {}), "there was no time to record it")
+        self._leave(session, left)
+        self._tell(session, left)
+
+    def _leave(self, session: Session, left: dict[str, str]) -> None:
         if left:
             self._behind.unopened.left.setdefault((session.id, session.turn), {}).update(left)
-        self._tell(session, left)
+
+    def _tell_unnoted(self, session: Session) -> None:
+        """Tells the user that calls of the turn named more files at once than are noted."""
+        more = self._evidence.unnoted(session)
+        if more:
+            why = f"calls named {more:,} more files at once than are noted"
+            self._leave(session, {session.cwd: f"{why}; those that git ignores are not listed"})
+            self._behind.tell(
+                "warning",
+                f"In this turn of {session.agent}, {why}. What it changed in those that git ignores is not listed and cannot be taken back.",
+            )
 
     def _tell_unseen(self, session: Session) -> None:
         """Tells the user of folders that are not checked, once for each folder."""
