@@ -229,10 +229,12 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     head = git_head.head(start.folder, start.head) if start.head else {}
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
     then = set(filter(_is_within, then))
-    now = folder_files.entries(start.folder, dict.fromkeys([*tree.names, *then, *start.links]))
+    top = os.path.join(start.folder, "")
+    written = {path[len(top) :] for path in cut.written if path.startswith(top)}  # by us, since the turn began
+    now = folder_files.entries(start.folder, dict.fromkeys([*tree.names, *then, *start.links, *written]))
     moved = [
         name
-        for name in sorted(then | set(start.links) | set(now.stats) | set(now.links))
+        for name in sorted(then | written | set(start.links) | set(now.stats) | set(now.links))
         if _may_have_moved(cut, name, now) and os.path.join(start.folder, name) not in without
     ]
     moved, lost = _within_bounds(cut, moved, now)

@@ -374,13 +374,15 @@ async def test_what_was_changed_again_while_that_was_being_journalled(
         (link("mine"), link("agents")),
         (FileState(b"\0\1", 0o644), FileState(b"\0\2", 0o644)),
         (TEXT, FileState(b"b\n", 0o644)),
+        (TEXT, None),
+        (FileState(b"\0\1", 0o644), None),
     ],
-    ids=["link", "bytes", "text"],
+    ids=["link", "bytes", "text", "gone", "bytes gone"],
 )
 async def test_what_was_taken_back_in_the_turn_and_then_made_again(
-    journal: Path, tmp_path: Path, mine: FileState, agents: FileState
+    journal: Path, tmp_path: Path, mine: FileState, agents: FileState | None
 ) -> None:
-    """The file is as it was when the turn began, and the change is the agent's all the same."""
+    """The file is as it was when the turn began, or there is none as then, and the change is the agent's all the same."""
     path = tmp_path.resolve() / "f"
     put(path, agents)
     with Store(journal) as store:
