@@ -230,7 +230,9 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
     then = set(filter(_is_within, then))
     top = os.path.join(start.folder, "")
-    written = {path[len(top) :] for path in cut.written if path.startswith(top)}  # by us, since the turn began
+    written = {
+        path[len(top) :] for path in cut.written if path.startswith(top)
+    }  # by us, since the turn began
     now = folder_files.entries(start.folder, dict.fromkeys([*tree.names, *then, *start.links, *written]))
     moved = [
         name

@@ -10,6 +10,7 @@ import pytest
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.save_history import SaveHistory
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick
@@ -139,6 +140,41 @@ def test_the_user_saves_over_it_while_the_act_that_made_it_runs(tmp_path: Path) 
         turn.says("execute", status="completed")
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_the_user_saves_over_it_just_when_nobody_waits_for_that_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks at the file waits for a save of what the editor has taken from it, and then reads it again. The save may be reported
+    in between. (turns seed 1885147565)"""
+    until_told, is_saved = SaveHistory.until_told, False
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def waited(self: SaveHistory, seconds: float) -> bool:
+            nonlocal is_saved
+            is_told = await until_told(self, seconds)
+            if not is_told and not is_saved:
+                is_saved = True
+                tick()
+                editor.replaces("a.txt", "one", "mine")
+                assert editor.saves("a.txt")
+            return is_told
+
+        monkeypatch.setattr(SaveHistory, "until_told", waited)
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert is_saved
         assert short(listed(bench)) == [("four", "FOUR")]
         await reject_all(bench)
         assert editor.text("a.txt") == BASE.replace("one", "mine")

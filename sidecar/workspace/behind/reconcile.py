@@ -492,30 +492,25 @@ class Reconciler:
 
         While an agent may change files, a text that the document had is given time to be reported as a save.
         """
-        saves = tracked.saves
-        if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
-            return None
-        explained = self._files.explained(tracked, on_disk)
+        is_told = False
         for _ in range(PEEKS):
-            if not self._files.had(tracked, on_disk) or not self._acts():
+            saves = tracked.saves
+            if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
+                return None
+            if is_told or not self._files.had(tracked, on_disk) or not self._acts():
                 break
             # A save may be seen before it is reported
             self._taken_when_empty(tracked, on_disk)
             self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
-            if await tracked.history.until_told(RELOAD_SECONDS):
-                if self._storage.stat(path) != on_disk.stat:
-                    return None  # that was another save
-                saves = tracked.saves
-                if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
-                    return None
-            explained = self._files.explained(tracked, on_disk)
-            if self._storage.stat(path) == on_disk.stat:
+            is_told = await tracked.history.until_told(RELOAD_SECONDS)
+            if self._storage.stat(path) != on_disk.stat:
+                newer = None if is_told else await self._files.peek(tracked, path)
+                if newer is None:
+                    return None  # another save, or the file is gone: the next look sees it
+                on_disk = newer
+            elif not is_told:
                 break
-            newer = await self._files.peek(tracked, path)
-            if newer is None:
-                break
-            on_disk, explained = newer, self._files.explained(tracked, newer)
-        return on_disk, explained
+        return on_disk, self._files.explained(tracked, on_disk)
 
     async def _is_told_late(self, tracked: Tracked, seen: Seen, on_disk: OnDisk) -> bool:
         """Whether the document, which says what was found on the disk, was saved with that text. An editor may report
