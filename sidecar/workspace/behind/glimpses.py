@@ -5,7 +5,7 @@ another act or the user made right before or after it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -128,6 +128,11 @@ class Glimpses:
         if later:
             self._glimpses[path] = later
         return [seen for seen in found if seen not in later]
+
+    def are_left(self, path: str, glimpses: Sequence[Glimpse]) -> None:
+        """These, of those that were returned, are for somebody else to look at."""
+        if glimpses:
+            self._glimpses[path] = [*glimpses, *self._glimpses.get(path, ())]
 
     def mode_changed_at(self, path: str) -> int:
         """When a file's mode changed: the time that was found first or, if none was noted, the file's last change. See

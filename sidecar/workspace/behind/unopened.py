@@ -168,10 +168,14 @@ class Unopened:
         at = whole_changed_at(path) if stat is None else changed_at(stat)
         await self._until_entered(uri)
         async with self._entering.one_at_a_time(uri):
+            left: list[Glimpse] = []
             while glimpses := self._glimpses.pop(path):  # others may come while these are recorded
                 for seen in glimpses:
-                    if not self._accounts.has_newer(uri, seen.at):
+                    if self._is_open_without(uri, seen):
+                        left.append(seen)
+                    elif not self._accounts.has_newer(uri, seen.at):
                         await self._look(session, uri, path, None, row, seen, last=False)
+            self._glimpses.are_left(path, left)
             if not last and (
                 self._state.storage.stat(path) != stat if link is None else link_at(path) != link
             ):
@@ -181,6 +185,12 @@ class Unopened:
             return await self._look(
                 session, uri, path, named, row, Glimpse(stat, mode, data, at, link), last=last
             )
+
+    def _is_open_without(self, uri: DocumentUri, seen: Glimpse) -> bool:
+        """Whether the file is open in a document that never had that text of its: it is no part of the document's review."""
+        tracked = self._state.documents.get(uri)
+        decoded = decode(seen.data) if tracked is not None and isinstance(seen.data, bytes) else None
+        return tracked is not None and isinstance(decoded, Decoded) and not tracked.history.had(decoded.text)
 
     async def _look(
         self,
