@@ -264,7 +264,8 @@ class Behind:
         last = known[-1].after if known else before
         ours = self._written.takes(uri, last, disk)
         waits = bool(ours) or any(leg.is_ours for leg in known)
-        if not waits and self._state.documents.disk.is_ours(uri, disk):
+        is_ours = self._state.documents.disk.is_ours(uri, disk)
+        if not waits and is_ours and not self._was_there_first(tracked, disk, at):
             return None  # a save that nobody has looked at yet
         legs, passed = await self._legs_since(uri, path, last, ours, disk, at, since, found)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
@@ -419,7 +420,8 @@ class Behind:
                 text, since = texts[-1]
                 is_this_save = (text, since) == (saved, at)  # it was seen before it was reported
                 is_later = tracked.history.is_after_save(text)
-                if not (is_this_save or is_later or ours(uri, text) or not tracked.history.had(text)):
+                is_ours = ours(uri, text) and not self._was_there_first(tracked, text, since)
+                if not (is_this_save or is_later or is_ours or not tracked.history.had(text)):
                     break
                 texts.pop()
                 later = [(text, since), *later] if is_later else later
@@ -443,6 +445,14 @@ class Behind:
             for leg in seen.legs:
                 if leg.author is not None:
                     await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
+
+    def _was_there_first(self, tracked: Tracked, text: str, since: int) -> bool:
+        """Whether the file had `text` since `since`, before the document did, so that the editor's save of it, the newest one, tells
+        nothing of who wrote it."""
+        said = tracked.history.said_at(text)
+        return (
+            said is not None and said > since and self._state.documents.disk.saved(tracked.document.uri, text)
+        )
 
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """The user decided a conflict, and `changes` of the mirror, which says `before` (raw), are about to be made.

@@ -265,6 +265,7 @@ class Reconciler:
             return False  # the editor may have taken the empty text from the disk
         saves = tracked.saves
         if self._files.save(tracked, on_disk) is not None:
+            await self._emptied_for_good(tracked, path)
             await self._behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
@@ -328,7 +329,7 @@ class Reconciler:
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
-            if not await self._stays_empty(tracked, path):
+            if not await self._emptied_for_good(tracked, path):
                 return
             tracked.on_disk(None, None)
             tracked.history.put_there()
@@ -408,9 +409,10 @@ class Reconciler:
                 with anyio.CancelScope(shield=True):
                     await self._settling.settle(tracked, seen, on_disk.text, is_save=is_save)
 
-    async def _stays_empty(self, tracked: Tracked, path: str) -> bool:
-        """The file is gone. If it had been emptied to be filled, and the document has taken the empty text but will not get the other: that its text is
-        gone is a change of whoever emptied the file. Returns False if that cannot be entered: then it is found when the file is back."""
+    async def _emptied_for_good(self, tracked: Tracked, path: str) -> bool:
+        """The document will not get what a file is filled with that was emptied for that: the file is gone, or the user has saved. If the document has
+        taken the empty text, that its text is gone is a change of whoever emptied the file. Returns False if that cannot be entered: then it is found
+        when the file is back."""
         uri, before = tracked.document.uri, tracked.saved
         emptied = self._emptied.get(uri)
         if emptied is None or before is None or not _has_taken_that(tracked, emptied):
