@@ -49,6 +49,20 @@ def test_no_message_names_a_command() -> None:
     assert found == []
 
 
+EXTENSION = ROOT.parent / "editor-extension"
+
+
+def test_nor_does_the_extension() -> None:
+    files = [
+        *sorted((EXTENSION / "src").rglob("*.ts*")),
+        *sorted((EXTENSION / "media").rglob("*.md")),
+        EXTENSION / "package.json",
+        EXTENSION / "package.nls.json",
+    ]
+    assert len(files) > 50
+    assert [path.name for path in files if NAMED.search(path.read_text("utf-8"))] == []
+
+
 ASKS = re.compile(
     r"save it yourself|[Cc]ompare|[Dd]ecide there|Check the lines|keep or reject|can be rejected|did\. Your text stays"
 )

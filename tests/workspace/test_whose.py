@@ -142,27 +142,55 @@ def test_a_file_that_is_opened_while_its_change_is_journalled(tmp_path: Path, op
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_shell_edit_after_the_turn_is_the_users(tmp_path: Path, is_open: bool) -> None:
+@pytest.mark.parametrize("later", [0.0, 6.0])
+@pytest.mark.parametrize("name", ["a.txt", "b.txt"], ids=["the agent's file", "another"])
+def test_a_shell_edit_after_the_turn_is_the_users(
+    tmp_path: Path, name: str, later: float, is_open: bool
+) -> None:
+    """`later`: how many seconds later than three."""
     (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "b.txt").write_text(BASE)
+    was = CHANGED if name == "a.txt" else BASE
 
     async def before(bench: Bench, editor: FakeEditor) -> None:
         if is_open:
-            editor.opens("a.txt")
+            editor.opens(name)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         await runs(turn, "a.txt", CHANGED)
         await asyncio.sleep(2)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(later)
         tick()
-        (tmp_path / "a.txt").write_text(CHANGED.replace("one", "mine"))
+        (tmp_path / name).write_text(was.replace("one", "mine"))
         await asyncio.sleep(3)
         assert short(listed(bench)) == [("four", "FOUR")]
         assert not apart(bench)
         await reject_all(bench)
-        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+        assert (tmp_path / name).read_text() == BASE.replace("one", "mine")
 
     play(tmp_path, VSCODE, script, before=before, after=after)
+
+
+def test_a_shell_edit_while_a_command_runs_counts_as_its(tmp_path: Path) -> None:
+    """Nobody can tell the two apart, and so the docs say it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        await asyncio.sleep(1)
+        tick()
+        (tmp_path / "a.txt").write_text(BASE.replace("one", "mine"))
+        tick()
+        await asyncio.sleep(1)
+        turn.says("execute", status="completed")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("o", "mi")]
+
+    play(tmp_path, VSCODE, script, after=after)
 
 
 @pytest.mark.parametrize("names_it", [True, False])

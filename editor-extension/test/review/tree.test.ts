@@ -53,6 +53,9 @@ test("what happened to whole files, and what nobody is known to have done", () =
     change("0:0-0:0", "a\nb\n", "", { uri: A, changeId: "f1", file: { kind: "deleted" } }),
     change("0:0-0:0", "", "", { uri: B, changeId: "f2", file: { kind: "mode", oldMode: "644", newMode: "755" } }),
     change("0:0-0:0", "", "", { uri: B, changeId: "f3", file: { kind: "renamed", from: A } }),
+    change("0:0-0:0", "", "", { uri: A, changeId: "f4", file: { kind: "created" } }),
+    change("0:0-0:0", "", "", { uri: A, changeId: "f5", file: { kind: "link" } }),
+    change("0:0-0:0", "", "", { uri: A, changeId: "f6", file: { kind: "changed" } }),
     change("1:0-2:0", "", "x\n", { uri: B, changeId: "1" }),
     change("2:0-3:0", "", "y\n", { uri: B, changeId: "2", ...unknown }),
   ]);
@@ -67,6 +70,9 @@ test("what happened to whole files, and what nobody is known to have done", () =
     "    Line 2 | +1 · x",
     "  a.ts | −2 · src",
     "    File deleted | −2 · a",
+    "    File created | ±0",
+    "    Link changed | ±0",
+    "    Content changed, not text | ±0",
   ]);
 });
 
