@@ -204,4 +204,9 @@ def _made(text: str | None, old: str | None, new: str, after: str) -> str | None
         return after
     if text is None or not old or old == new or text.count(old) != 1 or (new and new not in after):
         return None
-    return text.replace(old, new)
+    made = text.replace(old, new)
+    at = text.find(new)
+    was_made = at >= 0 and at <= text.find(old) <= at + len(new) - len(
+        old
+    )  # what it leads to has the old text in it
+    return made if made == after or not was_made else None
