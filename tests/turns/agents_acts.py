@@ -34,6 +34,9 @@ class AgentsActs(Scene):
         self.calls += 1
         call = f"c{self.calls}"
         self.say(f"- {asyncio.get_running_loop().time():.2f} call {call}")
+        if self.has_tools and self._there() and self.tools.random() < 0.5:
+            await self._edits_by_a_tool(session, call)
+            return
         if act is None:
             await self._sends(session)
             return
@@ -57,6 +60,47 @@ class AgentsActs(Scene):
                 done["locations"] = [{"path": str(self.folder / name)} for name in self._there()[:2]]
             self.bench.workspace.session_update(session, done)
             self.running.discard(call)
+        tick()
+
+    async def _edits_by_a_tool(self, session: str, call: str) -> None:
+        """A tool of the agent's, of which each call names its one file: before, when it is over, or both times; and perhaps what it changes there."""
+        kinds = ["edit", "edit", "edit", "other", *(["delete", "move"] if self.open_too else [])]
+        kind, name = self.tools.choice(kinds), self.tools.choice(self._there())
+        path = self.folder / name
+        before = path.read_bytes().decode()
+        after = self._changed(before.encode()).decode()
+        old, new = (before, after) if self.tools.random() < 0.5 else _middle(before, after)
+        moved = self.folder / f"moved{self.calls}.txt"
+        named = {"locations": [{"path": str(one)} for one in ([path, moved] if kind == "move" else [path])]}
+        if kind not in ("delete", "move") and self.tools.random() < 0.7:
+            named["content"] = [{"type": "diff", "path": str(path), "oldText": old, "newText": new}]
+        when = self.tools.choice(["before", "after", "both"])
+        update: dict[str, Any] = {"toolCallId": call, "kind": kind, "status": "in_progress"}
+        tick()
+        self.running.add(call)
+        told = {**update, **(named if when != "after" else {})}
+        self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call", **told})
+        await asyncio.sleep(self.tools.choice([0, 0, 0.1, 1]))
+        tick()
+        if path.is_file() and path.read_bytes().decode() == before:
+            self.say(
+                f"agent's tool: {kind} {name}, named {when}{', with a diff' * ('content' in named)}: {after!r}"
+            )
+            if kind in ("delete", "move"):
+                self.gone[name] = path.read_bytes()
+            if kind == "delete":
+                path.unlink()
+            elif kind == "move":
+                path.rename(moved)
+            else:
+                path.write_text(after)
+        if self.tools.random() < 0.5:
+            self.editor.looks_at_disk()
+        tick()
+        await asyncio.sleep(self.tools.choice([0, 0, 0.1, 2]))
+        over = {"toolCallId": call, "status": "completed", **(named if when != "before" else {})}
+        self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call_update", **over})
+        self.running.discard(call)
         tick()
 
     async def _writes(self) -> None:
@@ -170,3 +214,13 @@ class AgentsActs(Scene):
         if (self.folder / "image").exists():
             (self.folder / "image").write_bytes(b"\0" + self.random.randbytes(9))
             self.say("agent changes the image")
+
+
+def _middle(before: str, after: str) -> tuple[str, str]:
+    """The lines from the first to the last one that differ, of both."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    first = next((i for i, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    last = next(
+        (i for i, (one, other) in enumerate(zip(old[::-1], new[::-1], strict=False)) if one != other), 0
+    )
+    return "".join(old[first : len(old) - last]), "".join(new[first : len(new) - last])

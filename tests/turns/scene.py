@@ -18,6 +18,9 @@ from tests.turns.world import USERS, World
 
 LINES = 9
 
+TOOLS_FROM = 1885160000
+"""The first seed whose agents may have tools of their own that edit files. Seeds before it are played as they always were."""
+
 
 @dataclass(slots=True)
 class Report:
@@ -78,6 +81,8 @@ class Scene:
         self.more_acts = kinds.sample(["formats", "checks_out", "generates"], kinds.choice([0, 1, 2]))
         self.open_too = Random(f"open too {seed}").random() < 0.3
         """Agents also move and remove files that are open, and make bytes of texts; and the user leaves text unsaved."""
+        self.tools = Random(f"tools {seed}")
+        self.has_tools = seed >= TOOLS_FROM and self.tools.random() < 0.4
         self.sessions: list[str] = []
         self.commands = Commands(folder, Random(f"commands {seed}"), self._there, self._changed, say)
         self.words = 0
