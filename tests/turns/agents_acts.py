@@ -9,10 +9,10 @@ from typing import Any
 
 from sidecar.core.refusal import Refusal
 from tests.support.file_time import tick
-from tests.turns.scene import Scene
+from tests.turns.users_acts import UsersActs
 
 
-class AgentsActs(Scene):
+class AgentsActs(UsersActs):
     async def _act(self, session: str) -> None:
         acts = [
             self._writes,
@@ -80,8 +80,7 @@ class AgentsActs(Scene):
         self.running.add(call)
         told = {**update, **(named if when != "after" else {})}
         self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call", **told})
-        await asyncio.sleep(self.tools.choice([0, 0, 0.1, 1]))
-        tick()
+        await self._while_a_call_runs([0, 0, 0.1, 1])
         if path.is_file() and path.read_bytes().decode() == before:
             self.say(
                 f"agent's tool: {kind} {name}, named {when}{', with a diff' * ('content' in named)}: {after!r}"
@@ -96,11 +95,22 @@ class AgentsActs(Scene):
                 path.write_text(after)
         if self.tools.random() < 0.5:
             self.editor.looks_at_disk()
-        tick()
-        await asyncio.sleep(self.tools.choice([0, 0, 0.1, 2]))
+        await self._while_a_call_runs([0, 0, 0.1, 2])
         over = {"toolCallId": call, "status": "completed", **(named if when != "before" else {})}
         self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call_update", **over})
         self.running.discard(call)
+        tick()
+
+    async def _while_a_call_runs(self, seconds: list[float]) -> None:
+        """So long, in the middle of which the user may open or close a file, or type and save."""
+        tick()
+        pause = self.tools.choice(seconds)
+        await asyncio.sleep(pause / 2)
+        if self.tools.random() < 0.4:
+            tick()
+            self.tools.choice([self._types_and_saves, self._opens_or_closes])()
+            tick()
+        await asyncio.sleep(pause / 2)
         tick()
 
     async def _writes(self) -> None:

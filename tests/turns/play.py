@@ -38,7 +38,6 @@ from tests.turns.doors import quick_folder
 from tests.turns.journals import Fuse, KilledStore, SlowJournal
 from tests.turns.scene import LINES, Report
 from tests.turns.slow_disk import SlowDisk
-from tests.turns.users_acts import UsersActs
 from tests.turns.world import World, entries
 
 ROUNDS = 4
@@ -96,7 +95,7 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None, moment: int 
     return report
 
 
-class _Turn(AgentsActs, UsersActs):
+class _Turn(AgentsActs):
     def __init__(
         self, seed: int, folder: Path, journal: Path, say: Callable[[str], None], report: Report
     ) -> None:
