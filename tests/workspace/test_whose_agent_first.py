@@ -147,6 +147,40 @@ def test_the_user_saves_over_it_while_the_act_that_made_it_runs(tmp_path: Path) 
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+def test_what_came_after_a_save_that_is_still_being_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user saves, edits the file in a shell, and the agent writes on top of that, all before the save is recorded. (turns seed 1885150828)"""
+    peek = OpenFiles.peek
+
+    async def peeked(self: OpenFiles, tracked: Tracked, path: str) -> object:
+        await asyncio.sleep(0.3)
+        return await peek(self, tracked, path)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(3)
+        monkeypatch.setattr(OpenFiles, "peek", peeked)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(0.01)
+        tick()
+        shell = CHANGED.replace("one", "mine").replace("two", "shell")
+        turn.puts("a.txt", shell)
+        tick()
+        await asyncio.sleep(0.15)
+        await runs(turn, "a.txt", shell.replace("three", "THREE"), call="c2")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert ("three", "THREE") in short(listed(bench))
+        await reject_all(bench)
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == BASE.replace("one", "mine").replace("two", "shell")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 def test_the_user_saves_over_it_just_when_nobody_waits_for_that_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

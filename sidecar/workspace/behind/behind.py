@@ -419,7 +419,7 @@ class Behind:
             while texts:
                 text, since = texts[-1]
                 is_this_save = (text, since) == (saved, at)  # it was seen before it was reported
-                is_later = tracked.history.is_after_save(text)
+                is_later = since > at or tracked.history.is_after_save(text)
                 is_ours = ours(uri, text) and not self._was_there_first(tracked, text, since)
                 if not (is_this_save or is_later or is_ours or not tracked.history.had(text)):
                     break
