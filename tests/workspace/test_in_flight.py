@@ -141,6 +141,23 @@ def test_an_edit_that_is_made_after_its_time_and_at_a_wrong_place_is_taken_out(
     play_seen(tmp_path, replace(LATE, thinks=70.0, answers_after=answers_after), case)
 
 
+def test_what_is_taken_out_late_is_not_left_to_the_user(tmp_path: Path) -> None:
+    """Whoever undoes it, as they were told to, would undo their own typing."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(69.9)
+        editor.types("a.txt", "typed\n", at=4)
+        refused(await write, Kind.OUTCOME_UNKNOWN)
+        editor.model.habits = LATE
+        await asyncio.sleep(10)
+        assert editor.text("a.txt") == BASE.replace("two", "typed\ntwo")
+        assert [label for label, _ in editor.sent] == ["agent", "agent, put right"]
+        assert not [message for _, message in editor.shown if "undo" in message]
+
+    play_seen(tmp_path, replace(LATE, thinks=70.0), case)
+
+
 def test_an_edit_that_is_made_and_never_answered_is_the_agents(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         done(await bench.write("a.txt", BASE.replace("two", "TWO")))

@@ -17,6 +17,8 @@ from tests.support.editor_habits import EDITORS, EGLOT_OURS, NEOVIM_OURS, VSCODE
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
+from tests.workspace.test_in_flight import LATE
+from tests.workspace.test_put_right import sent
 from tests.workspace.test_whose import reject_all, rows, runs
 
 MINE = BASE.replace("one", "mine")
@@ -245,3 +247,33 @@ def test_what_cannot_go_from_the_file_is_under_review_again(tmp_path: Path, seco
         assert editor.text("a.txt") == BASE
 
     play(tmp_path, VSCODE, script, before=opened, after=after, journal=JournalBehind())
+
+
+@pytest.mark.parametrize("typed", ["", "typed\n"])
+def test_it_is_made_once_and_where_it_belongs_in_a_document_that_is_opened_and_typed_in_again(
+    tmp_path: Path, typed: str
+) -> None:
+    """While the user types on, in an editor that makes an edit in the text that it has then."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        await asyncio.sleep(3)
+        editor.saves("a.txt")
+        await asyncio.sleep(3)
+        editor.replaces("a.txt", "one", "mine")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert (editor.text("a.txt"), (tmp_path / "a.txt").read_text()) == (MINE, CHANGED)
+        asked = len(editor.sent)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "again\n", at=0)
+        editor.flushes()
+        await sent(editor, asked + 1)
+        editor.types("a.txt", typed, at=0)
+        await asyncio.sleep(10)
+        assert editor.text("a.txt") == f"{typed}again\n{BASE}"
+
+    play(tmp_path, LATE, script, before=opened, after=after, custom=False, arrives_after=0.2)

@@ -20,6 +20,8 @@ from tests.support.editor_habits import EGLOT_OURS, NEOVIM_OURS, WELL_BEHAVED, H
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, listed
 from tests.workspace.test_behind import play as play_turn
+from tests.workspace.test_in_flight import LATE
+from tests.workspace.test_put_right import sent
 from tests.workspace.test_writes import BASE, play
 
 
@@ -59,7 +61,27 @@ def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(
         assert editor.text("a.txt") == changed.replace("two", "typed\ntwo")
 
     editor = play(tmp_path, habits, case, arrives_after=0.4)
-    assert [label for label, _ in editor.sent] == ["Changed on disk, taken back"]
+    assert [label for label, _ in editor.sent] == ["Changed on disk"]
+
+
+def test_what_comes_back_into_a_document_opened_anew_comes_to_its_place(tmp_path: Path) -> None:
+    """The user types on, in an editor that makes an edit in the text that it has then."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        changed = BASE.replace("five", "FIVE")
+        read = await taken(bench, editor, "unsaved\n", 0, changed, 0.7)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=4)
+        editor.flushes()
+        await sent(editor, 1)
+        editor.types("a.txt", "more\n", at=0)
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == f"more\n{changed}".replace("two", "typed\ntwo")
+
+    play(tmp_path, LATE, case, arrives_after=0.4)
 
 
 @pytest.mark.parametrize("refuses", [False, True])

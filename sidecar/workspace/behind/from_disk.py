@@ -12,7 +12,7 @@ from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
 from sidecar.workspace.behind.open_files import OpenFiles
-from sidecar.workspace.behind.reload import Reloader, keep_apart
+from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
 from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
@@ -123,12 +123,8 @@ class FromDisk:
         unmoved = self._files.is_unmoved(tracked, now, on_disk)
         if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
             return False
-        sent = await self._sender.send(tracked, raw, "Changed on disk", disk=Text.of(on_disk.text))
-        if sent.is_unwanted:
-            what = "what was changed on the disk"
-            await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
-            return False
-        if not sent.landed:
+        sent = await self._sender.put(tracked, raw, LABEL, WHAT, disk=Text.of(on_disk.text))
+        if not sent.landed or sent.is_unwanted:
             return False
         tracked.together = tracked.kept(on_disk.text)
         return True

@@ -27,6 +27,9 @@ from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, Edi
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.watch import Watch
 
+LABEL = "Changed on disk"
+"""The editor's name for the undo step of a change from the disk."""
+WHAT = "what was changed on the disk"
 _PUT_RIGHT_SECONDS = 20.0
 """How long the sidecar tries to put right what a reload did to a newer text. The editor refuses each attempt during
 which a key is pressed."""
@@ -156,9 +159,9 @@ class Reloader:
             after = text[: edit.start] + edit.new + text[edit.end :]
             if normal(after) == disk != normal(text):
                 found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
-                changes = diff(str(tracked.document.snapshot()), found.without)
-                if not tracked.closed and tracked.flight is None and not changes.is_empty:
-                    await self._sender.send(tracked, changes, "Changed on disk, taken back")
+                now, proper = tracked.text(), normal(found.without)
+                if now != proper:
+                    await self._comes_to(tracked, proper, Text.of(now), ChangeSet(len(now)))
                 return
             text = after
 
@@ -235,18 +238,15 @@ class Reloader:
             raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
             if raw.is_empty:
                 return True
-            sent = await self._sender.send(tracked, raw, "Changed on disk")
+            sent = await self._sender.put(tracked, raw, LABEL, WHAT)
             if sent.landed:
                 return True
-            if sent.flight.phase is Phase.DISPLACED:
-                what = "what was changed on the disk"
-                await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
-            elif sent.flight.phase is not Phase.REFUSED:
+            if sent.flight.phase not in (Phase.DISPLACED, Phase.REFUSED):
                 break  # the document is gone, or the editor did not answer
             again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, text, normal(raw.apply(current.raw))):
                 return True
-        words = f"{tracked.name} was changed on disk twice at once. Compare it before you save."
+        words = f"{tracked.name} was changed on disk while it was edited. Compare it before you save."
         self._editor.show("warning", words, Opens.file(tracked.client_uri))
         return False
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
@@ -28,8 +28,7 @@ from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import normal
 from sidecar.core.text import Text
-from sidecar.journal.entry import EntryState
-from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, End, Right, Sender, Sent, Stop
 from sidecar.workspace.edits.write_task import Misplaced
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal, Opens
@@ -40,8 +39,6 @@ MAX_ATTEMPTS = 5
 """How often an edit may be refused before it is given up."""
 MAX_MOVES = 50
 """How often a document may change while the journal is written before the edit is given up."""
-
-End = TypeVar("End")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +56,6 @@ class Planned:
     @staticmethod
     def of(before: str, changes: ChangeSet) -> Planned:
         return Planned(before, changes, changes.apply(before))
-
-
-@dataclass(frozen=True, slots=True)
-class Right(Generic[End]):
-    """The text that a document should have after an edit came to a wrong place."""
-
-    wanted: str
-    landing: Landing | None = None
-    end: Stop[End] | None = None
-    """The intent's answer then. None: plan again."""
-    journal: EntryState = "failed"
-    """The final state of the edit's journal entry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop(Generic[End]):
-    """Send nothing more. `end` is the intent's answer."""
-
-    end: End
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +205,10 @@ class Door:
             landing = intent.landing(tracked, planned)
             changes, after = planned.changes, planned.kept[1]
             del planned  # its texts may be large, and nobody needs them while the edit is on its way
-            sent = await self._sender.send(tracked, changes, intent.label, landing, after)
+            what = intent.what()
+            sent = await self._sender.send(
+                tracked, changes, intent.label, landing, after, what=what, is_doors=True
+            )
             tracked = sent.tracked
             if not sent.flight.has_ended:
                 self.hold(ticket, partial(self._late, intent, sent, entry))
@@ -273,7 +254,7 @@ class Door:
         if sent.watch.saved_over and not intent.goes_on_on_disk:
             self._editor.show(
                 "warning",
-                f"The editor applied {intent.what()} in the wrong place in {intent.path}, which was saved and closed. "
+                f"The editor applied {sent.what} in the wrong place in {intent.path}, which was saved and closed. "
                 "Compare the file with what you had.",
                 Opens.file(tracked.client_uri),
             )
@@ -289,9 +270,8 @@ class Door:
             fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
             return replace(to_say, wanted=str(fitted.after))
 
-        label, what = f"{intent.label}, put right", intent.what()
-        corrected = await self._sender.correct(sent, label, what, intent.path, right)
-        if corrected.left:
+        corrected = await self._sender.correct(sent, "put right", right)
+        if sent.left:
             await self._journal.finish(entry, "unknown")
             return Stop(intent.left_there())
         said = corrected.right
@@ -299,7 +279,7 @@ class Door:
         if corrected.reached_into:
             self._editor.show(
                 "info",
-                f"The editor put {what} where you were typing in {intent.path}. "
+                f"The editor put {sent.what} where you were typing in {intent.path}. "
                 "The text that it replaced is restored. Check the lines around it.",
                 Opens.file(sent.tracked.client_uri),
             )

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 
@@ -30,6 +30,7 @@ from sidecar.core.inflight import (
 from sidecar.core.misapplied import Separated
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
+from sidecar.journal.entry import EntryState
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone, Opens
 from sidecar.workspace.state.documents import Landing, Tracked
@@ -66,9 +67,18 @@ class Sent:
     watch: Watch
     request: Request
     landing: Landing | None
+    label: str = ""
+    """The editor's name for the undo step."""
+    what: str = "an edit"
+    """What it is, in words for the user: "Claude's edit"."""
     disk: Text | None = None
     """The text on the disk that the edit is to bring into the document."""
+    is_doors: bool = False
+    """The door decides what becomes of it, however late it ends."""
+    left: int = 0
+    """How many edits of ours may still be at a wrong place in the document, after all that was tried."""
     settled: anyio.Event = field(default_factory=anyio.Event)
+    """Set when an overdue edit has ended, and what must not stay of it was taken out, unless the door does that."""
 
     @property
     def landed(self) -> bool:
@@ -154,35 +164,35 @@ class Followed:
         self.waiting.news.ring()
 
 
-class ToSay(Protocol):
-    """The text that a document should have after an edit of ours came to a wrong place."""
-
-    @property
-    def wanted(self) -> str: ...
-    @property
-    def landing(self) -> Landing | None: ...
-
-
-Right = TypeVar("Right", bound=ToSay)
+End = TypeVar("End")
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOut:
-    """The text of the document without the edit."""
+class Stop(Generic[End]):
+    """Send nothing more. `end` is the answer to whoever wanted the edit."""
+
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
+class Right(Generic[End]):
+    """The text that a document should have after an edit came to a wrong place."""
 
     wanted: str
     landing: Landing | None = None
+    end: Stop[End] | None = None
+    """The answer then. None: plan again."""
+    journal: EntryState = "failed"
+    """The final state of the edit's journal entry."""
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected(Generic[Right]):
-    """How the correction of an edit at a wrong place ended. `left`: how many edits of ours may still be in the document, counting those that were to put it
-    right."""
+class Corrected(Generic[End]):
+    """How the correction of an edit at a wrong place ended."""
 
-    left: int = 0
     is_undone: bool = False
     """The user took the edit back."""
-    right: Right | None = None
+    right: Right[End] | None = None
     """What the document says now. None if nothing of the edit is in it."""
     reached_into: bool = False
     """Somebody typed into the edit, so a person should look at the result."""
@@ -210,20 +220,23 @@ class Sender:
         label: str,
         landing: Landing | None = None,
         after: Text | None = None,
+        *,
+        what: str = "an edit",
         disk: Text | None = None,
+        is_doors: bool = False,
     ) -> Sent:
         """Send `changes` to the current text of the document. Nothing is awaited before the request is out.
 
         `landing` is called when the expected text was seen, even if that is late, and before anything newer is looked at. Without it, the edit counts like
-        one of the editor's own. `after`: the resulting text, if somebody has already made it. `disk`: as in `Sent`. If the answer does not come in time, the
-        returned edit has not ended."""
+        one of the editor's own. `after`: the resulting text, if somebody has already made it. The other parameters are those of `Sent`. If the answer does
+        not come in time, the returned edit has not ended."""
         document = tracked.document
         before = document.snapshot()
         edits = self._editor.capabilities.coordinates.edits(before, changes)
         sent = self._begin(
             tracked, led_to(before, changes) if after is None else after, landing, changes, edits
         )
-        sent.disk = disk
+        sent.label, sent.what, sent.disk, sent.is_doors = label, what, disk, is_doors
         edit = DocumentEdit(document.client_uri, document.version, edits)
         sent.request = self.dispatch(label, edit, sent.watch.news)
         self._under_way.append(sent)
@@ -235,6 +248,15 @@ class Sender:
                 self._settle(sent)
             else:
                 self._tasks.start_soon(self._late, sent)
+        return sent
+
+    async def put(
+        self, tracked: Tracked, changes: ChangeSet, label: str, what: str, disk: Text | None = None
+    ) -> Sent:
+        """Like `send`, for an edit that is not planned again: what must not stay of it is taken out at once, or as soon as an overdue edit has ended."""
+        sent = await self.send(tracked, changes, label, what=what, disk=disk)
+        if sent.is_unwanted:
+            await self._take_out(sent)
         return sent
 
     def reload(self, tracked: Tracked, text: Text, landing: Landing) -> Reload:
@@ -291,11 +313,12 @@ class Sender:
         return True
 
     async def _late(self, sent: Sent) -> None:
-        """Follow an edit whose answer was given up, and note what it did all the same. What must not stay is taken out; the agent was told to read again."""
+        """Follow an edit whose answer was given up, and note what it did all the same."""
         await self._follow(sent)
         self._settle(sent)
-        if sent.is_unwanted:
-            await self.take_out(sent, "taken back", "an edit", sent.tracked.name)
+        if sent.is_unwanted and not sent.is_doors:
+            await self._take_out(sent)
+        sent.settled.set()
 
     def _settle(self, sent: Sent) -> None:
         flight = sent.flight
@@ -308,7 +331,6 @@ class Sender:
             self._unseen.append(sent)
         if flight.phase is Phase.EXACT and not sent.request.answered.is_set():
             self._tasks.start_soon(self._until_answered, sent)
-        sent.settled.set()
 
     async def _until_answered(self, sent: Sent) -> None:
         """Wait for the answer to an edit although the document already has the expected text. Another edit may have led to that text, such as the user's
@@ -329,7 +351,7 @@ class Sender:
                 if await tracked.rest(ANSWER_SECONDS):
                     if sent.flight.comes_late(there, newer):
                         self._misplaces = True
-                        await self.take_out(sent, "taken back", "an edit", tracked.name)
+                        await self._take_out(sent)
                     break
         finally:
             tracked.document.listeners.remove(listen)
@@ -372,7 +394,7 @@ class Sender:
         async def take_out() -> None:
             await tracked.rest(ANSWER_SECONDS)
             sent.watch.close()
-            await self.take_out(sent, "taken back", "an edit", tracked.name)
+            await self._take_out(sent)
 
         self._tasks.start_soon(take_out)
 
@@ -390,15 +412,15 @@ class Sender:
 
     # Edits at wrong places
 
-    async def take_out(self, sent: Sent, label: str, what: str, path: str) -> None:
-        """Take out an edit that came to a wrong place. `what` and `path` as in `correct`."""
-        await self.correct(sent, label, what, path, lambda found: TakenOut(found.without))
+    async def _take_out(self, sent: Sent) -> None:
+        def right(found: Separated) -> Right[None]:
+            return Right(found.without)
 
-    async def correct(
-        self, sent: Sent, label: str, what: str, path: str, right: Callable[[Separated], Right]
-    ) -> Corrected[Right]:
-        """Give the document the text that `right` makes of its text without the misplaced edit. If that text cannot be determined, nothing more is tried,
-        and the user is told that `what` (in words) is in `path`."""
+        await self.correct(sent, "taken back", right)
+
+    async def correct(self, sent: Sent, how: str, right: Callable[[Separated], Right[End]]) -> Corrected[End]:
+        """Give the document the text that `right` makes of its text without the misplaced edit. `how`: what that is, for the undo step's name. If that text
+        cannot be determined, nothing more is tried, `sent.left` says so, and the user is told."""
         astray = Astray(sent.flight.attempt, self._editor.capabilities.coordinates)
         tracked = sent.tracked
         for _ in range(_CORRECTIONS):
@@ -417,7 +439,8 @@ class Sender:
                 if to_say.landing is not None:
                     to_say.landing(now, ChangeSet(len(now)), now)
                 return Corrected(right=to_say, reached_into=found.reached_into)
-            then = await self.send(tracked, diff(str(now), to_say.wanted), label, to_say.landing)
+            changes, label = diff(str(now), to_say.wanted), f"{sent.label}, {how}"
+            then = await self.send(tracked, changes, label, to_say.landing, what=sent.what)
             tracked = then.tracked
             if then.landed:
                 return Corrected(right=to_say, reached_into=found.reached_into)
@@ -426,10 +449,10 @@ class Sender:
             astray.followed_by(then.flight)
             if not len(astray):
                 return Corrected()
-        self._editor.show(
-            "warning", at_a_wrong_place(what, path, len(astray)), Opens.file(tracked.client_uri)
-        )
-        return Corrected(len(astray))
+        sent.left = len(astray)
+        words = at_a_wrong_place(sent.what, tracked.name, sent.left)
+        self._editor.show("warning", words, Opens.file(tracked.client_uri))
+        return Corrected()
 
 
 def _one_edit(old: str, new: str) -> tuple[Edit, ...]:

@@ -19,6 +19,7 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Resolved, Stat
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.edits.door import MAX_ATTEMPTS
 from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Journal
@@ -92,11 +93,14 @@ class Unsaved:
         if again.is_clean():
             return False
         again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
-        if await again.rest(WAIT_SECONDS) and not again.closed:
+        for _ in range(MAX_ATTEMPTS):  # the user may be typing
+            if not await again.rest(WAIT_SECONDS) or again.closed:
+                break
             said = str(again.document.snapshot())
             changes = diff(said, out_of(said, taken_back))
-            if not changes.is_empty:
-                await self._sender.send(again, changes, "Rejected")
+            if changes.is_empty:
+                break
+            await self._sender.put(again, changes, "Rejected", "what you rejected")
         return True
 
     async def _put(
