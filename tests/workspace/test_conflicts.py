@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,57 @@ def test_a_decision_about_the_disk(tmp_path: Path, habits: Habits, take: Any) ->
         assert editor.text("a.txt") == MINE
 
     play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after)
+
+
+@pytest.mark.parametrize("take", ["mine", "agent"])
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_decision_about_the_disk_that_the_editor_makes_late(tmp_path: Path, take: Any, lists: bool) -> None:
+    """Nobody is told that their text is unchanged. Once it is made, everything is as if it had been made in time. `lists`: the client asks for the
+    conflicts at every edit."""
+    decided = {"mine": MINE, "agent": BASE.replace("one", "theirs")}[take].replace("five", "FIVE")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        conflict = (await the_conflict(bench))["conflictId"]
+        (known,) = bench.workspace.conflicts
+        if lists:
+            known.tracked.document.listeners.append(lambda *edited: bench.workspace.conflicts.rows())
+        with pytest.raises(AgentFailed, match=r"has not answered.* look at the file"):
+            await bench.workspace.resolver.resolve(conflict, take)
+        assert editor.text("a.txt") == MINE
+        with pytest.raises(AgentFailed, match="has not answered"):
+            await bench.workspace.resolver.resolve(conflict, "mine")
+        await asyncio.sleep(60)
+        assert editor.text("a.txt") == decided
+        assert [(r["state"], r["outcome"]) for r in rows] == [("closed", take)]
+        news = {new.strip() for _, _, new in listed(bench)}
+        assert news == {"FIVE", "theirs"} if take == "agent" else {"FIVE"}
+        editor.model.habits = WELL_BEHAVED
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == MINE
+
+    habits = replace(WELL_BEHAVED, thinks=90)
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after, custom=False)
+
+
+def test_what_is_in_conflict_is_under_review_in_a_document_that_is_closed_before_the_editor_makes_the_decision(
+    tmp_path: Path,
+) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        conflict = (await the_conflict(bench))["conflictId"]
+        with pytest.raises(AgentFailed, match="has not answered"):
+            await bench.workspace.resolver.resolve(conflict, "agent")
+        editor.closes("a.txt")
+        await asyncio.sleep(60)
+        assert [(r["state"], r["outcome"]) for r in rows] == [("closed", "closed")]
+        assert {new.strip() for _, _, new in listed(bench)} == {"FIVE", "theirs"}
+        editor.model.habits = WELL_BEHAVED
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    habits = replace(WELL_BEHAVED, thinks=90, unopened="refused")
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after, custom=False)
 
 
 @pytest.mark.parametrize("take", ["mine", "agent"])

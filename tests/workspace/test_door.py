@@ -16,6 +16,8 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import WELL_BEHAVED
 from tests.support.workspaces import Bench
 from tests.workspace.test_conflicts import the_conflict, told
+from tests.workspace.test_in_flight import LATE
+from tests.workspace.test_put_right import sent
 from tests.workspace.test_review import agent_writes, texts
 from tests.workspace.test_writes import BASE, play
 
@@ -77,3 +79,94 @@ def test_a_change_taken_back_in_a_document_that_is_closed_meanwhile(tmp_path: Pa
         assert editor.uri("a.txt") not in editor.model.documents, "closed by the user, so closed it stays"
 
     play(tmp_path, WELL_BEHAVED, case, arrives_after=0.2)
+
+
+async def the_disk_s(bench: Bench, editor: FakeEditor) -> str:
+    """The id of a conflict with the file."""
+    editor.opens("a.txt")
+    assert await bench.read("a.txt") == BASE
+    editor.replaces("a.txt", "one", "mine")
+    await asyncio.sleep(1)
+    (bench.folder / "a.txt").write_text(THEIRS)
+    await bench.read("a.txt")
+    return str((await the_conflict(bench))["conflictId"])
+
+
+async def a_write(bench: Bench, editor: FakeEditor) -> str:
+    editor.opens("a.txt")
+    await agent_writes(bench, WANTED)
+    return ""
+
+
+async def writes_again(bench: Bench, conflict: str) -> str:
+    answer = await bench.write("a.txt", WANTED.replace("five", "FIVE"))
+    assert isinstance(answer, Refusal)
+    return answer.message
+
+
+async def rejects(bench: Bench, conflict: str) -> str:
+    (why,) = (await bench.workspace.review.reject(ALL)).impossible
+    return str(why["reason"])
+
+
+async def reverts(bench: Bench, conflict: str) -> str:
+    applied = await applies(bench, (WANTED, BASE))
+    assert applied.result == "refused"
+    return applied.reason
+
+
+async def decides(bench: Bench, conflict: str) -> str:
+    with pytest.raises(AgentFailed) as failed:
+        await bench.workspace.resolver.resolve(conflict, "agent")
+    return str(failed.value)
+
+
+WAYS = {
+    "write": (a_write, writes_again),
+    "reject": (a_write, rejects),
+    "revert": (a_write, reverts),
+    "decided write": (a_refused_write, decides),
+    "decided change of the disk": (the_disk_s, decides),
+}
+FATES = {
+    "late": replace(WELL_BEHAVED, thinks=90),
+    "closed": replace(WELL_BEHAVED, unopened="untold"),
+    "left": LATE,
+    "hung up": WELL_BEHAVED,
+}
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("fate", list(FATES))
+def test_nothing_is_called_unchanged_that_may_be_changed(tmp_path: Path, way: str, fate: str) -> None:
+    """The editor has not answered, says nothing of a document that was closed, made the edit where it cannot be taken out again, or is gone."""
+    (tmp_path / "a.txt").write_text(BASE)
+    begins, asks = WAYS[way]
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await begins(bench, editor)
+        editor.model.habits = FATES[fate]
+        before, asked = editor.text("a.txt"), len(editor.sent)
+        asking = asyncio.ensure_future(asks(bench, conflict))
+        await sent(editor, asked + 1)
+        if fate == "closed":
+            editor.closes("a.txt")
+        elif fate == "hung up":
+            editor.disconnects()
+        elif fate == "left":
+            editor.types("a.txt", "typed\n", at=0)
+            for number in range(2, 7):
+                await sent(editor, asked + number)
+                editor.types("a.txt", f"word{number}\n", at=0)
+        said = await asking
+        false = [word for word in ("unchanged", "untouched", "nothing was", "not accept") if word in said]
+        assert (false, said) == ([], said)
+        assert "look at the file" in said or "Read the file" in said
+        await asyncio.sleep(100)
+        if fate == "late":
+            assert editor.text("a.txt") != before, "a case that shows nothing"
+        if fate == "hung up":
+            editor.model.documents.clear()
+
+    habits = replace(WELL_BEHAVED, unopened=FATES[fate].unopened)
+    play(tmp_path, habits, case, custom=False, arrives_after=0.2)

@@ -13,12 +13,15 @@ from sidecar.core.normal import Normal
 from sidecar.core.text import Text
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
-from sidecar.workspace.edits.sending import Sender
+from sidecar.workspace.edits.door import NO_EDITS
+from sidecar.workspace.edits.ends import Ended, Landed, NotTaken, ended
+from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
+MOVED = "the file or the document has just been changed; look at it, and decide again"
 MAX_REFUSALS = 3
 """How often the editor may refuse one text of the disk, with nothing typed meanwhile, before the user is asked to decide."""
 
@@ -86,9 +89,10 @@ class FromDisk:
         if raw.is_empty and written_over is None:
             tracked.together = tracked.kept(on_disk.text)
             return False
-        if await self.take(tracked, before, now, on_disk, raw):
+        end = await self.take(tracked, before, now, on_disk, raw)
+        if isinstance(end, Landed):
             return False
-        is_refused = not raw.is_empty and self._files.is_unmoved(tracked, now, on_disk)
+        is_refused = isinstance(end, NotTaken) and self._files.is_unmoved(tracked, now, on_disk)
         if is_refused and tracked.refuses(on_disk.stat) >= MAX_REFUSALS:
             lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
             keep_apart(self._editor, tracked, "and your editor does not accept that change", lines)
@@ -101,11 +105,13 @@ class FromDisk:
         if written_over is not None and not tracked.closed:
             await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
 
-    async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
+    async def take(
+        self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet
+    ) -> Ended | Stop[str]:
         """Has the editor take the disk's text, so that the document then says what `raw` (changes of the mirror) leads
-        to. Returns whether it does."""
+        to."""
         if on_disk.text is None or not self._files.is_unmoved(tracked, now, on_disk):
-            return False
+            return Stop(MOVED)
         capabilities = self._editor.capabilities
         is_users = tracked.is_user_dirty()
         # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
@@ -117,17 +123,18 @@ class FromDisk:
         ):
             if is_users:
                 tracked.stays_unsaved()
-            return True
+            return Landed(tracked)
         if raw.is_empty:
-            return True
-        unmoved = self._files.is_unmoved(tracked, now, on_disk)
-        if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
-            return False
+            return Landed(tracked)
+        if not self._files.is_unmoved(tracked, now, on_disk):
+            return Stop(MOVED)
+        if not (capabilities.apply_edit and capabilities.document_changes):
+            return NotTaken(tracked, NO_EDITS)
         sent = await self._sender.put(tracked, raw, LABEL, WHAT, disk=Text.of(on_disk.text))
-        if not sent.landed or sent.is_unwanted:
-            return False
-        tracked.together = tracked.kept(on_disk.text)
-        return True
+        end = ended(sent)
+        if isinstance(end, Landed):
+            tracked.together = tracked.kept(on_disk.text)
+        return end
 
     async def _reloaded(self, tracked: Tracked, text: str, seconds: float) -> bool:
         """Whether the editor takes the disk's text by itself within that time."""

@@ -7,6 +7,7 @@ sees the new text, and the user's unsaved lines stay. If both changed the same p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.kept import Kept
-from sidecar.core.knowledge import Sent
+from sidecar.core.knowledge import Sent as Shown
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -23,16 +24,13 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved, Stat
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
-from sidecar.workspace.behind.from_disk import MAX_REFUSALS, FromDisk, WrittenOver
+from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import Seen, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.edits.conflicts import Conflicts, Open
+from sidecar.workspace.edits.ends import Ended, Gone, Landed, Unanswered, ended
 from sidecar.workspace.edits.keeper import Keeper
-from sidecar.workspace.edits.sending import (
-    ANSWER_SECONDS,
-    RELOAD_SECONDS,
-    Sender,
-)
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, RELOAD_SECONDS, Sender, Sent, Stop
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor
@@ -538,36 +536,61 @@ class Reconciler:
         session, author = (None, None) if seen is None else (seen.last.session, seen.last.author)
         self._conflicts.found(tracked, "disk", base, disk, session, author, said=said, refused=refused)
 
-    async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
-        """Brings mirror and disk together as the user decided. Returns False if that is not possible now; then nothing was changed."""
+    async def resolve(
+        self, conflict: Open, take: Literal["mine", "agent"], ended_late: Callable[[Ended], None]
+    ) -> Ended | Stop[str]:
+        """Brings mirror and disk together as the user decided. Landed: they are. `ended_late`: called with the end of an edit that is returned as
+        Unanswered."""
         tracked = conflict.tracked
         if not await tracked.rest(ANSWER_SECONDS):
-            return False
+            return Unanswered()
         async with tracked.looking:
             path = to_path(tracked.document.uri)
-            if path is None or tracked.closed or tracked.document.desynchronised is not None:
-                return False
+            if tracked.closed:
+                return Gone(tracked, "the document was closed")
+            if path is None or tracked.document.desynchronised is not None:
+                return Stop("the editor's text of it is not known for certain; save it or reopen it")
             on_disk = await self._files.peek(tracked, path)
             if on_disk is None or on_disk.text is None or on_disk.text != conflict.theirs:
-                return False
+                return Stop(MOVED)
             now = Normal(str(tracked.document.snapshot()))
             side = "ours" if take == "mine" else "theirs"
             settled = settle(conflict.base, now.text, on_disk.text, side)
             if conflict.refused and take == "mine":
                 settled = ChangeSet.of(len(now.text), ())  # nothing from the disk is wanted
             if settled is None:
-                return False
+                return Stop(MOVED)
             raw = now.changes_in_raw(settled)
             if self._editor.capabilities.keeps_lines:
                 raw = keep_final_end(now.raw, raw)
             tracked.on_disk(on_disk.text, on_disk.stat)
             seen = self._behind.resolving(tracked, conflict, now.raw, raw)
-            if not await self._from_disk.take(tracked, conflict.base, now, on_disk, raw):
-                return False
-            tracked.apart = False
-            if seen is not None:
-                await self._settling.settle(tracked, seen, on_disk.text)
-            return True
+            end = await self._from_disk.take(tracked, conflict.base, now, on_disk, raw)
+            if isinstance(end, Landed):
+                await self._resolved(tracked, on_disk.text, seen)
+        if isinstance(end, Unanswered) and end.sent is not None:
+            self._tasks.start_soon(self._resolved_late, conflict, end.sent, on_disk.text, seen, ended_late)
+        return end
+
+    async def _resolved(self, tracked: Tracked, disk: str, seen: Seen | None) -> None:
+        tracked.apart, tracked.together = False, tracked.kept(disk)
+        if seen is not None:
+            await self._settling.settle(tracked, seen, disk)
+
+    async def _resolved_late(
+        self,
+        conflict: Open,
+        sent: Sent,
+        disk: str,
+        seen: Seen | None,
+        ended_late: Callable[[Ended], None],
+    ) -> None:
+        await sent.settled.wait()
+        async with conflict.tracked.looking:
+            end = ended(sent)
+            if isinstance(end, Landed) and self._conflicts.get(conflict.id) is conflict:
+                await self._resolved(conflict.tracked, disk, seen)
+            ended_late(end)
 
 
 def _is_empty(tracked: Tracked) -> bool:
@@ -597,4 +620,4 @@ def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> boo
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
     saved, told = str(tracked.saved), normal(str(text))
-    return not (has(saved, on_disk.text, [told]) or Sent(on_disk.text).shows(told, saved))
+    return not (has(saved, on_disk.text, [told]) or Shown(on_disk.text).shows(told, saved))

@@ -173,7 +173,7 @@ class Settling:
     def closed(self, tracked: Tracked, conflict: Open | None) -> None:
         """A document was closed. Until somebody writes its file, the file says what it was last found to say. Changes
         that were in `conflict` with unsaved changes, and that are not being decided, are entered as changes of the file."""
-        if conflict is not None and conflict.on_its_way:
+        if conflict is not None and conflict.is_brought_together:
             self._apart.pop(tracked.document.uri, None)
         elif conflict is not None or not tracked.looking.locked():
             self._left_in_file(tracked)

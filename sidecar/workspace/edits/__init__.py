@@ -2,6 +2,7 @@
 
 conflicts.py   Conflicts: places where an agent and the user changed the same lines, until somebody decides
 door.py        Door: the only way an edit reaches a document that is open in the editor, whoever requests it
+ends.py        Ended: how an edit ended, and what is said of that to the user or the agent
 exact.py       exact: whether an editor writes a text to the disk exactly as given, for a file that nobody has open
 keeper.py      Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar
 moved_back.py  moved_back: finds a file that an agent had moved and that the command line has moved back

@@ -54,9 +54,14 @@ class Open:
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
-    """The conflict is decided, but the editor has not yet answered whether it applied the decision."""
+    """The conflict is decided, but it is not known yet whether the editor applied the decision."""
     places: tuple[Text, Sequence[ConflictHunk]] | None = None
     """The document's text when the places to decide were last computed, and these places."""
+
+    @property
+    def is_brought_together(self) -> bool:
+        """Whether the document and its file are being brought together as decided. Editors report a reload as closing and opening (Neovim, eglot)."""
+        return self.on_its_way and self.tracked.looking.locked()
 
     def start(self, disk: str, now: str) -> str:
         """The text from which to measure the change that led to `disk`, in a document with the text `now`. This is the text that the author had read, so
@@ -140,9 +145,9 @@ class Conflicts:
 
     def ended(self, tracked: Tracked, outcome: Outcome) -> None:
         """End every conflict of this document with its file; if the document was closed, also those about writes. Closing does not end a conflict with the
-        file that is being decided: editors report a reload as closing and opening (Neovim, eglot)."""
+        file that is being decided."""
         for conflict in self:
-            if outcome == "closed" and conflict.origin == "disk" and conflict.on_its_way:
+            if outcome == "closed" and conflict.origin == "disk" and conflict.is_brought_together:
                 continue
             if conflict.tracked is tracked and (conflict.origin == "disk" or outcome == "closed"):
                 self.end(conflict, outcome)
@@ -158,8 +163,8 @@ class Conflicts:
             if uri is not None and conflict.tracked.document.uri != uri:
                 continue
             row = self.row(conflict)
-            if row["hunks"] or conflict.tracked.looking.locked():
-                found.append(row)  # or its new text is on the way: it is being reconciled
+            if row["hunks"] or conflict.on_its_way or conflict.tracked.looking.locked():
+                found.append(row)  # or its new text is on the way
             else:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk can be merged but still differ

@@ -26,10 +26,9 @@ from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
-from sidecar.core.normal import normal
 from sidecar.core.text import Text
+from sidecar.workspace.edits.ends import Ended, Gone, Landed, Left, NotTaken, Unanswered, gone
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, End, Right, Sender, Sent, Stop
-from sidecar.workspace.edits.write_task import Misplaced
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal, Opens
 from sidecar.workspace.state.documents import Landing, Tracked
@@ -37,6 +36,7 @@ from sidecar.workspace.state.queues import Queues, Ticket
 
 MAX_ATTEMPTS = 5
 """How often an edit may be refused before it is given up."""
+NO_EDITS = "it does not offer versioned workspace edits"
 MAX_MOVES = 50
 """How often a document may change while the journal is written before the edit is given up."""
 
@@ -58,46 +58,7 @@ class Planned:
         return Planned(before, changes, changes.apply(before))
 
 
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """The document has the planned text."""
-
-    tracked: Tracked
-    """The document at the end. It is a different one if it was closed and opened again meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotTaken:
-    """The editor refused every attempt; nothing was changed."""
-
-    tracked: Tracked
-    reason: str
-    """The editor's reason, or "" if it gives none."""
-    stood_still: bool = False
-    """The document did not change either, so nothing explains the refusals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """The editor has not said whether it applied an edit to the document. It may still apply it."""
-
-    sent: Sent | None = None
-    """This edit; None if it was not sent because an earlier one is unanswered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """The document was closed, or the editor has disconnected."""
-
-    tracked: Tracked
-    reason: str = ""
-    is_unseen: bool = False
-    """The edit may be in a buffer that nobody sees."""
-    misplaced: Misplaced | None = None
-    """The edit had reached the document before, at a wrong place, and may have been saved there."""
-
-
-Result: TypeAlias = Stop[End] | Landed | NotTaken | Unanswered | Gone
+Result: TypeAlias = Stop[End] | Ended
 
 
 class Intent(ABC, Generic[End]):
@@ -133,10 +94,6 @@ class Intent(ABC, Generic[End]):
     @abstractmethod
     def what(self) -> str:
         """What came to a wrong place, in words for the user: "Claude's edit"."""
-
-    @abstractmethod
-    def left_there(self) -> End:
-        """The answer if the edit is at a wrong place and cannot reliably be taken out."""
 
     def withdrawn(self) -> Stop[End] | None:
         """Returns an answer if the requester is gone. Called after journalling, right before sending."""
@@ -174,7 +131,7 @@ class Door:
         """Carry out an intent. `ticket`: its place in the document's queue, which stays shut until the editor answers."""
         can = self._editor.capabilities
         refusals = moves = stood_still = 0
-        reason = "it does not offer versioned workspace edits"
+        reason = NO_EDITS
         while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
             if not tracked.closed:
                 await intent.prepare(tracked)
@@ -231,7 +188,7 @@ class Door:
 
     async def _ended(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
-    ) -> Stop[End] | Landed | Gone | None:
+    ) -> Result[End] | None:
         """Do what the end of an edit requires (`core.inflight.ACTIONS`). None: plan it again. `late`: the requester no longer waits, so
         it is not planned again."""
         match sent.flight.phase:
@@ -245,24 +202,19 @@ class Door:
                 return None
             case _:
                 await self._journal.finish(entry, "unknown")
-                return self._gone(intent, sent)
-
-    def _gone(self, intent: Intent[End], sent: Sent) -> Gone:
-        tracked, without = sent.tracked, sent.flight.without() if sent.tracked.closed else None
-        if without is None:
-            return Gone(tracked, sent.reason, sent.flight.is_unseen)
-        if sent.watch.saved_over and not intent.goes_on_on_disk:
-            self._editor.show(
-                "warning",
-                f"The editor applied {sent.what} in the wrong place in {intent.path}, which was saved and closed. "
-                "Compare the file with what you had.",
-                Opens.file(tracked.client_uri),
-            )
-        return Gone(tracked, sent.reason, misplaced=Misplaced(tracked.text(), normal(without)))
+                end = gone(sent)
+                if end.misplaced is not None and sent.watch.saved_over and not intent.goes_on_on_disk:
+                    self._editor.show(
+                        "warning",
+                        f"The editor applied {sent.what} in the wrong place in {intent.path}, which was saved and closed. "
+                        "Compare the file with what you had.",
+                        Opens.file(sent.tracked.client_uri),
+                    )
+                return end
 
     async def _put_right(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool
-    ) -> Stop[End] | None:
+    ) -> Stop[End] | Left | None:
         """Put the edit right: the editor made it at a wrong place, or nobody can say where."""
 
         def right(found: Separated) -> Right[End]:
@@ -273,7 +225,7 @@ class Door:
         corrected = await self._sender.correct(sent, "put right", right)
         if sent.left:
             await self._journal.finish(entry, "unknown")
-            return Stop(intent.left_there())
+            return Left(sent.tracked)
         said = corrected.right
         await self._journal.finish(entry, "failed" if said is None else said.journal)
         if corrected.reached_into:

@@ -151,30 +151,6 @@ def editor_refused(path: str, reason: str) -> Refusal:
     )
 
 
-def misapplied(path: str) -> Refusal:
-    return Refusal(
-        Kind.EDITOR_MISAPPLIED,
-        f"the editor applied the edit of {path} in the wrong place, among the user's own typing; "
-        "the user was asked to undo it. Read the file again before writing to it",
-    )
-
-
-def outcome_unknown(path: str) -> Refusal:
-    return Refusal(
-        Kind.OUTCOME_UNKNOWN,
-        f"the editor has not answered whether it applied the edit of {path}; it may be asking the user. "
-        "Read the file again before writing to it",
-    )
-
-
-def unseen(path: str) -> Refusal:
-    return Refusal(
-        Kind.OUTCOME_UNKNOWN,
-        f"{path} was closed while it was edited, and the editor does not say whether it applied the edit. "
-        "Read the file again before writing to it",
-    )
-
-
 def withdrawn(path: str) -> Refusal:
     words = f"{path} was not written: agents write only while a turn runs, and it has ended or was stopped"
     return Refusal(Kind.WITHDRAWN, words)

@@ -23,9 +23,11 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan, conflict_of
-from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
+from sidecar.workspace.edits.door import Intent, Planned
+from sidecar.workspace.edits.ends import Landed
 from sidecar.workspace.edits.recording import Recorder
-from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
+from sidecar.workspace.edits.sending import Right, Stop
+from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, withdrawn
 from sidecar.workspace.files.reads import desynchronised
 from sidecar.workspace.ports.aside import LARGE, aside
 from sidecar.workspace.state.documents import Landing, Tracked
@@ -224,9 +226,6 @@ class AgentEdit(Intent[Refusal | None]):
 
     def what(self) -> str:
         return f"{self.label}'s edit"
-
-    def left_there(self) -> Refusal:
-        return misapplied(self._place.requested)
 
     def right(self, found: Separated) -> Right[Refusal | None]:
         """What the agent was shown is known, so its misplaced edit is not only taken out, but also made in the right place."""

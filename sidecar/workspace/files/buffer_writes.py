@@ -18,17 +18,15 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts
-from sidecar.workspace.edits.door import Door, Gone, Landed, NotTaken, Stop, Unanswered
+from sidecar.workspace.edits.door import Door
+from sidecar.workspace.edits.ends import Gone, Landed, Left, NotTaken, Unanswered, refusal
 from sidecar.workspace.edits.recording import Recorder
-from sidecar.workspace.edits.sending import Sender
+from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.edits.write_task import (
     Undecided,
     WriteDone,
     WriteTask,
-    editor_refused,
     kept_changing,
-    outcome_unknown,
-    unseen,
 )
 from sidecar.workspace.files.agent_edit import AgentEdit
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Saved
@@ -107,12 +105,10 @@ class BufferWriter:
                 if self._sender.ever_applied and not result.stood_still:
                     return kept_changing(place.requested)
                 return Untaken(result.tracked.is_clean(), result.reason)
-            case Unanswered():
-                return outcome_unknown(place.requested)
-            case Gone():
-                if result.is_unseen:
-                    return unseen(place.requested)
-                return result if result.tracked.closed else editor_refused(place.requested, result.reason)
+            case Gone(may_be_made=False):
+                return result
+            case Left() | Unanswered() | Gone():
+                return refusal(place.requested, result)
         uri = tracked.document.uri
         now = self._state.documents.get(uri)
         snapshot = None if now is None else now.document.snapshot()

@@ -14,9 +14,10 @@ from sidecar.core.text import Position, Text
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.legs import changes_of
 from sidecar.workspace.edits.door import Door
+from sidecar.workspace.edits.ends import Unanswered, refusal
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Request, Sender
-from sidecar.workspace.edits.write_task import WriteDone, WriteTask, kept_changing, outcome_unknown, withdrawn
+from sidecar.workspace.edits.write_task import WriteDone, WriteTask, kept_changing, withdrawn
 from sidecar.workspace.files.buffer_writes import OPEN_SECONDS, BufferWriter
 from sidecar.workspace.ports.ports import DocumentEdit
 from sidecar.workspace.state.places import Place
@@ -63,7 +64,7 @@ class Creator:
         if not request.answered.is_set():
             # what the answer brings is recorded and saved all the same
             self._door.hold(task.ticket, partial(self._late, task, place, request, author))
-            return outcome_unknown(place.requested)
+            return refusal(place.requested, Unanswered())
         return await self._answered(task, place, request, author)
 
     async def _late(self, task: WriteTask, place: Place, request: Request, author: Author) -> None:

@@ -23,7 +23,7 @@ from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.edits.door import Gone
+from sidecar.workspace.edits.ends import Gone
 from sidecar.workspace.edits.exact import keeps
 from sidecar.workspace.edits.write_task import (
     Replacing,

@@ -25,9 +25,10 @@ from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.behind.reconcile import Reconciler
-from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.edits.door import Door, Intent, Planned
+from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.keeper import Keeper
-from sidecar.workspace.edits.sending import Sent
+from sidecar.workspace.edits.sending import Sent, Stop
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
@@ -195,18 +196,8 @@ class Applier:
                 if not saved.saved and revert.made is not None:
                     tracked.takes_back(revert.made, landed)
                 return ApplyResult("applied", saved.note, saved.saved)
-            case Unanswered():
-                return ApplyResult(
-                    "refused",
-                    "the editor has not answered whether it applied an edit of it; check the file there",
-                )
-            case Gone():
-                return ApplyResult("refused", f"{result.reason}; try again")
-            case NotTaken():
-                why = f": {result.reason}" if result.reason else ""
-                return ApplyResult(
-                    "refused", f"it is open, and the editor did not accept the edit{why}; undo it there"
-                )
+            case _:
+                return ApplyResult("refused", f"it is open, and {told(result)}")
 
 
 class _Revert(Intent[ApplyResult]):
@@ -280,9 +271,6 @@ class _Revert(Intent[ApplyResult]):
 
     def what(self) -> str:
         return f"“{self.label}”"
-
-    def left_there(self) -> ApplyResult:
-        return ApplyResult("refused", "the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
         if self._reviewed is not None and self._mark is not None and self._reviewed.live:

@@ -19,9 +19,10 @@ from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.reconcile import Reconciler
-from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.edits.door import Door, Intent, Planned
+from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.exact import keeps_line_ends
-from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent, Stop
 from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
@@ -259,12 +260,8 @@ class Rejecter:
                 if not saved.saved and not emptied:
                     tracked.takes_back(intent.made(), landed)
                 return Rejected(impossible=intent.impossible, emptied=emptied)
-            case Unanswered():
-                return Rejected(
-                    "the editor has not answered whether it applied the edit; check the file there"
-                )
-            case Gone() | NotTaken():
-                return Rejected(result.reason or "the editor did not accept the edit")
+            case _:
+                return Rejected(told(result))
 
     async def _begin(self, path: str, before: str, after: str) -> str | Rejected:
         try:
@@ -354,9 +351,6 @@ class _Rejection(Intent[Rejected]):
 
     def what(self) -> str:
         return "the rejection"
-
-    def left_there(self) -> Rejected:
-        return Rejected("the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
         if self._reviewed.live and self._mark is not None:

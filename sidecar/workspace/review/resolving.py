@@ -8,6 +8,7 @@ document has unsaved text of the user, whichever side's lines stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, shorten
@@ -19,8 +20,10 @@ from sidecar.core.settle import settle
 from sidecar.core.uri import to_path
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts, Open
-from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.edits.door import Door, Intent, Planned
+from sidecar.workspace.edits.ends import Ended, Gone, Landed, Left, NotTaken, Unanswered, told
 from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.sending import Stop
 from sidecar.workspace.ports.ports import AgentFailed, Editor
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.sessions import Session
@@ -61,7 +64,7 @@ class Resolver:
                 "refused", f'there is no open conflict "{conflict_id}"; it may have been decided already'
             )
         if conflict.on_its_way:
-            raise _unanswered(conflict)
+            raise _failed(conflict, Unanswered())
         if conflict.origin == "disk":
             await self._reconciler.look(conflict.tracked)  # the file may have changed by now
         if self._conflicts.get(conflict_id) is None:
@@ -69,53 +72,40 @@ class Resolver:
         if take == "ask":
             self._ask(conflict)
             return {"conflictId": conflict_id, "outcome": "asked"}
-        if conflict.origin == "disk":
-            done = await self._take(conflict, take)
-        else:
-            done = take == "mine" or await self._write(conflict)
-        if not done:
-            raise AgentFailed(
-                "refused",
-                f"{_name(conflict)} could not be changed in the editor just now; your text is unchanged. Try again",
-            )
-        self._conflicts.end(conflict, take)
+        end: Ended | Stop[str] = Stop("it was interrupted")
+        conflict.on_its_way = True
+        try:
+            if conflict.origin == "disk":
+                end = await self._reconciler.resolve(conflict, take, partial(self._ended, conflict, take))
+            else:
+                end = Landed(conflict.tracked) if take == "mine" else await self._write(conflict)
+        finally:
+            self._ended(conflict, take, end)
+        if not isinstance(end, Landed):
+            raise _failed(conflict, end)
         return {"conflictId": conflict_id, "outcome": take}
 
-    async def _take(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
-        """Bring the document and its file together."""
-        conflict.on_its_way = True
-        try:
-            done = await self._reconciler.resolve(conflict, take)
-        finally:
-            conflict.on_its_way = False
-        if not done and conflict.tracked.closed:
+    def _ended(self, conflict: Open, take: Literal["mine", "agent"], end: Ended | Stop[str]) -> None:
+        """The edit that was to carry out the decision has ended, or is overdue."""
+        conflict.on_its_way = isinstance(end, Unanswered) and end.sent is not None
+        if isinstance(end, Landed):
+            self._conflicts.end(conflict, take)
+        elif conflict.tracked.closed and not conflict.on_its_way:
             self._conflicts.end(conflict, "closed")
-        return done
 
-    async def _write(self, conflict: Open) -> bool:
+    async def _write(self, conflict: Open) -> Ended | Stop[str]:
         """Make the refused write after all, over the user's lines where they clash."""
-        session = conflict.session
-        if session is None:
-            return False
-        intent = _Decision(self._conflicts, self._recorder, conflict, session)
-        conflict.on_its_way = True
-        try:
-            result = await self._door.edit(conflict.tracked, intent)
-        except BaseException:
-            conflict.on_its_way = False
-            raise
-        conflict.on_its_way = isinstance(result, Unanswered) and result.sent is not None
-        match result:
-            case Stop():
-                if isinstance(result.end, Refusal):
-                    raise AgentFailed("refused", result.end.message)
-                return result.end
-            case Landed():
-                return True
-            case Unanswered():
-                raise _unanswered(conflict)
-            case Gone() | NotTaken():
-                return False
+        if conflict.session is None:
+            return Stop("it is not known whose change it is")
+
+        def ended_late(landed: Landed | None) -> None:
+            self._ended(conflict, "agent", landed or Stop("it was not made"))
+
+        intent = _Decision(self._recorder, conflict, conflict.session, ended_late)
+        result = await self._door.edit(conflict.tracked, intent)
+        if not isinstance(result, Stop):
+            return result
+        return Stop(result.end) if isinstance(result.end, str) else result.end
 
     def _ask(self, conflict: Open) -> None:
         if conflict.refused:
@@ -149,32 +139,38 @@ class Resolver:
         return "\n\n".join([words, *parts])
 
 
-class _Decision(Intent["bool | Refusal"]):
+class _Decision(Intent["str | Landed"]):
     """Makes a refused write over the user's lines."""
 
-    def __init__(self, conflicts: Conflicts, recorder: Recorder, conflict: Open, session: Session) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        conflict: Open,
+        session: Session,
+        ended_late: Callable[[Landed | None], None],
+    ) -> None:
         self.label = session.agent
         self.path = conflict.tracked.name
-        self._conflicts = conflicts
         self._recorder = recorder
         self._conflict = conflict
         self._session = session
+        self._ended_late = ended_late
         self._author: Author | None = None
 
-    def plan(self, tracked: Tracked) -> Planned | Stop[bool | Refusal]:
+    def plan(self, tracked: Tracked) -> Planned | Stop[str | Landed]:
         now = Normal(str(tracked.document.snapshot()))
         settled = settle(self._conflict.base, now.text, self._conflict.theirs, "theirs")
         if settled is None:
-            return Stop(False)
+            return Stop("your text and the agent's do not fit together there any more")
         return Planned.of(now.raw, now.changes_in_raw(settled))
 
-    def already(self, tracked: Tracked, planned: Planned) -> bool:
-        return True
+    def already(self, tracked: Tracked, planned: Planned) -> Landed:
+        return Landed(tracked)
 
-    async def journal(self, planned: Planned) -> str | Stop[bool | Refusal]:
+    async def journal(self, planned: Planned) -> str | Stop[str | Landed]:
         begun = await self._recorder.begin(self._session, self.path, planned.before, planned.after, "editor")
         if isinstance(begun, Refusal):
-            return Stop(begun)
+            return Stop(begun.message)
         self._author = begun
         return begun.write
 
@@ -185,21 +181,12 @@ class _Decision(Intent["bool | Refusal"]):
     def what(self) -> str:
         return f"{self.label}'s edit"
 
-    def left_there(self) -> bool:
-        return False
-
     async def ended_late(self, landed: Landed | None) -> None:
-        self._conflict.on_its_way = False
-        if landed is not None:
-            self._conflicts.end(self._conflict, "agent")
+        self._ended_late(landed)
 
 
-def _unanswered(conflict: Open) -> AgentFailed:
-    return AgentFailed(
-        "refused",
-        f"the editor has not answered whether it made the agent's change to {_name(conflict)}; it may still make it. "
-        "Look at the file before you decide again",
-    )
+def _failed(conflict: Open, end: NotTaken | Left | Unanswered | Gone | Stop[str]) -> AgentFailed:
+    return AgentFailed("refused", f"{_name(conflict)}: {told(end)}")
 
 
 def _quoted(text: object) -> str:
