@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Refusal
+from sidecar.workspace.edits.write_task import WriteDone
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
 from tests.bridge.test_applying import applies
@@ -23,6 +24,7 @@ from tests.workspace.test_writes import BASE, play
 
 ALL = Selector(everything=True)
 WANTED = BASE.replace("two", "TWO")
+LAGS = replace(WELL_BEHAVED, lag=0.5, order="answer first")
 MINE = BASE.replace("one", "mine")
 THEIRS = BASE.replace("one", "theirs")
 
@@ -79,6 +81,33 @@ def test_a_change_taken_back_in_a_document_that_is_closed_meanwhile(tmp_path: Pa
         assert editor.uri("a.txt") not in editor.model.documents, "closed by the user, so closed it stays"
 
     play(tmp_path, WELL_BEHAVED, case, arrives_after=0.2)
+
+
+@pytest.mark.parametrize("way", ["reject", "revert"])
+def test_what_is_typed_behind_a_change_taken_back_is_the_users_unsaved_work(tmp_path: Path, way: str) -> None:
+    """The editor reports both at once, and cannot save the file then. What an agent writes next is not saved together with it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        editor.model.habits = replace(LAGS, save_fails="always")
+        taking_back = asyncio.ensure_future(
+            bench.workspace.review.reject(ALL) if way == "reject" else applies(bench, (WANTED, BASE))
+        )
+        await sent(editor, 2)
+        await asyncio.sleep(0.1)
+        assert editor.text("a.txt") == BASE
+        editor.types("a.txt", "typed\n", at=0)
+        await taking_back
+        editor.model.habits = LAGS
+        await bench.read("a.txt")
+        answer = await bench.write("a.txt", ("typed\n" + BASE).replace("five", "FIVE"))
+        assert isinstance(answer, WriteDone)
+        assert not answer.saved
+        assert "typed" not in (tmp_path / "a.txt").read_text()
+
+    play(tmp_path, LAGS, case)
 
 
 async def the_disk_s(bench: Bench, editor: FakeEditor) -> str:

@@ -187,8 +187,6 @@ class Applier:
                 return result.end
             case Landed():
                 landed = tracked.history.newest
-                if result.tracked is tracked:
-                    tracked.user_dirty = was_user_dirty
                 reviewed = self._state.ledgers.get(tracked.document.uri)
                 if reviewed is not None:
                     await self._keeper.as_told(reviewed)

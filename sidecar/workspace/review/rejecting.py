@@ -253,8 +253,6 @@ class Rejecter:
                 return result.end
             case Landed():
                 landed = tracked.history.newest
-                if result.tracked is tracked:
-                    tracked.user_dirty = was_user_dirty
                 emptied = intent.emptied(result.tracked)
                 saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
                 if not saved.saved and not emptied:
