@@ -17,21 +17,22 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
 from sidecar.core.hunk import writes_of
-from sidecar.core.ledger import Author, Ledger, Mark, Rejection
+from sidecar.core.ledger import Author, Ledger, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import Write, joined, still_in, take_out
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
-from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.journal.entry import Entry
 from sidecar.workspace.behind.reconcile import Reconciler
-from sidecar.workspace.edits.door import Door, Intent, Planned
+from sidecar.workspace.edits.door import Door, Planned
 from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.keeper import Keeper
-from sidecar.workspace.edits.sending import Sent, Stop
+from sidecar.workspace.edits.sending import Stop
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
-from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
+from sidecar.workspace.review.rejection import TakesBack, leads_to
+from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
@@ -198,82 +199,44 @@ class Applier:
                 return ApplyResult("refused", f"it is open, and {told(result)}")
 
 
-class _Revert(Intent[ApplyResult]):
+class _Revert(TakesBack[ApplyResult]):
     """Makes the steps of a change in an open document."""
 
     def __init__(self, state: State, journal: Journal, change: Change) -> None:
-        self.label = plain(change.label, _LABEL)
-        self.path = change.path
-        self._state = state
-        self._journal = journal
+        super().__init__(state, journal, plain(change.label, _LABEL), change.path)
         self._change = change
-        self._reviewed: Reviewed | None = None
-        self._mark: Mark | None = None
-        self._text = Text.of("")
-        self.made: TakenBack | None = None
-        """The rejection that was made, valid after the edit has landed."""
+        self.takes_back = change.takes_back
 
-    def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
-        document = tracked.document
-        if document.desynchronised is not None:
-            why = "the editor's text of it is not known for certain; save it or reopen it"
-            return Stop(ApplyResult("refused", why))
-        before = str(document.snapshot())
-        changes = _planned(before, self._change.steps)
-        if isinstance(changes, ApplyResult):
-            return Stop(changes)
-        return Planned.of(before, changes)
+    def failed(self, why: str) -> ApplyResult:
+        return ApplyResult("refused", why)
+
+    def changes(self, text: Text) -> ChangeSet | Stop[ApplyResult]:
+        changes = _planned(str(text), self._change.steps)
+        return Stop(changes) if isinstance(changes, ApplyResult) else changes
 
     def already(self, tracked: Tracked, planned: Planned) -> ApplyResult:
         """Somebody has already reverted these writes: reject their hunks, so that the writes do not come back when that work is taken back."""
-        reviewed, now = self._state.ledgers.get(tracked.document.uri), tracked.document.snapshot()
+        reviewed, now = self.ledger(tracked.document.uri), tracked.document.snapshot()
         if reviewed is not None:
-            rejection = _rejection(reviewed.ledger, len(now), self._change.takes_back)
+            rejection = _rejection(reviewed.ledger, len(now), self.takes_back)
             if rejection.changes.is_empty:
                 reviewed.ledger.rejected(now, rejection, now)
                 self._state.ledgers.moved(reviewed)
         return ApplyResult("applied", saved=tracked.is_clean())
 
-    async def journal(self, planned: Planned) -> str | Stop[ApplyResult]:
-        entry = _entry(self._change, str(planned.before), str(planned.after))
-        try:
-            return await self._journal.begin(entry, self._change.takes_back)
-        except JournalFailed as failed:
-            return Stop(ApplyResult("refused", f"it could not be journalled first: {failed}"))
+    def entry(self, planned: Planned) -> Entry:
+        return _entry(self._change, str(planned.before), str(planned.after))
 
-    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
-        uri = tracked.document.uri
-        self._reviewed = self._state.ledgers.get(uri)
-        self._mark = None if self._reviewed is None else self._reviewed.ledger.mark()
-        self._text = tracked.document.snapshot()
-        self.made = TakenBack(self._text, planned.changes)
-
-        def landed(before: Text, changes: ChangeSet, after: Text) -> None:
-            reviewed = self._state.ledgers.get(uri)
-            if reviewed is None:
-                return
-            if not self._leads_to(reviewed, before, after):
-                reviewed.ledger.user_edits(before, changes)
-                reviewed.guessed = after
-            self._state.ledgers.moved(reviewed)
-
-        return landed
-
-    def _leads_to(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
-        """Whether rejecting the same writes in the ledger leads to the same text. If so, the ledger rejects them."""
-        rejection = _rejection(reviewed.ledger, len(before), self._change.takes_back)
-        if rejection.changes.is_empty or rejection.changes.apply(before) != str(after):
+    def rejects(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
+        rejection = _rejection(reviewed.ledger, len(before), self.takes_back)
+        if rejection.changes.is_empty or not leads_to(rejection.changes, before, after):
+            reviewed.guessed = after
             return False
         reviewed.ledger.rejected(before, rejection, after)
         return True
 
     def what(self) -> str:
         return f"“{self.label}”"
-
-    def taken_out(self, sent: Sent) -> None:
-        if self._reviewed is not None and self._mark is not None and self._reviewed.live:
-            now = sent.tracked.document.snapshot()
-            self._state.ledgers.back_at(self._reviewed, self._mark, self._text, now)
 
 
 def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejection:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
-from sidecar.core.ledger import Hunk, Mark, Rejection
+from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import Decoded, FolderSyncs, decode
-from sidecar.journal.entry import JournalFailed
+from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.reconcile import Reconciler
-from sidecar.workspace.edits.door import Door, Intent, Planned
+from sidecar.workspace.edits.door import Door, Planned
 from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.exact import keeps_line_ends
-from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent, Stop
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Stop
 from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
-from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
-from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
+from sidecar.workspace.review.rejection import Job, Plan, Rejected, TakesBack, created, entry, leads_to
+from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
@@ -38,9 +37,6 @@ AT_ONCE = 8
 """The number of files whose rows are reverted at the same time."""
 TRIES = 3
 """How often a file is tried that somebody opens or reviews at the same moment."""
-
-_Begin: TypeAlias = "Callable[[str, str, str], Awaitable[str | Rejected]]"
-"""Journals (the path, the text before, the text after) and returns the entry's id."""
 
 
 class Rejecter:
@@ -246,7 +242,7 @@ class Rejecter:
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()
-        intent = _Rejection(self._state, reviewed, plan, self._begin)
+        intent = _Rejection(self._state, self._journal, reviewed, plan)
         result = await self._door.edit(tracked, intent)
         match result:
             case Stop():
@@ -255,17 +251,11 @@ class Rejecter:
                 landed = tracked.history.newest
                 emptied = intent.emptied(result.tracked)
                 saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
-                if not saved.saved and not emptied:
-                    tracked.takes_back(intent.made(), landed)
+                if not saved.saved and not emptied and intent.made is not None:
+                    tracked.takes_back(intent.made, landed)
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case _:
                 return Rejected(told(result))
-
-    async def _begin(self, path: str, before: str, after: str) -> str | Rejected:
-        try:
-            return await self._journal.begin(entry(path, before, after, "editor"))
-        except JournalFailed as failed:
-            return Rejected(f"it could not be journalled first: {failed}")
 
 
 def _states(change: FileChange) -> list[tuple[str, FileState | None, FileState | None]]:
@@ -274,91 +264,66 @@ def _states(change: FileChange) -> list[tuple[str, FileState | None, FileState |
     return [*states, (change.moved_from, None, change.after)] if change.moved_from else states
 
 
-class _Rejection(Intent[Rejected]):
+class _Rejection(TakesBack[Rejected]):
     """Reverts hunks of an open document."""
 
-    label = "reject"
+    _rejection: Rejection
+    """The newest plan."""
 
-    def __init__(self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin) -> None:
-        self.path = to_path(reviewed.uri) or reviewed.uri
-        self._state = state
-        self._reviewed = reviewed
+    def __init__(self, state: State, journal: Journal, reviewed: Reviewed, plan: Plan) -> None:
+        super().__init__(state, journal, "reject", to_path(reviewed.uri) or reviewed.uri)
+        self._its = reviewed
         self._plan = plan
-        self._begin = begin
-        self._before = Text.of("")
         self._empties = False
-        self._rejection: Rejection | None = None
-        self._mark: Mark | None = None
 
     @property
     def impossible(self) -> tuple[Hunk, ...]:
         """The hunks of the newest plan that later work keeps in place."""
-        return self._rejection.impossible if self._rejection is not None else ()
+        return self._rejection.impossible
 
-    def plan(self, tracked: Tracked) -> Planned | Stop[Rejected]:
-        if tracked.document.desynchronised is not None:
-            return Stop(Rejected("the editor's text is not known for certain; save or reopen the file"))
-        self._before = tracked.document.snapshot()
-        self._rejection = self._plan(len(self._before))
-        if self._rejection.changes.is_empty:
+    def ledger(self, uri: DocumentUri) -> Reviewed:
+        return self._its
+
+    def failed(self, why: str) -> Rejected:
+        return Rejected(why)
+
+    def changes(self, text: Text) -> ChangeSet | Stop[Rejected]:
+        self._rejection = self._plan(len(text))
+        changes = self._rejection.changes
+        if changes.is_empty:
             return Stop(Rejected(impossible=self.impossible))
-        self._empties = not self._rejection.changes.new_length and not self._rejection.hunks
-        return Planned.of(str(self._before), self._rejection.changes)
+        self._empties = not changes.new_length and not self._rejection.hunks
+        return changes
 
     def already(self, tracked: Tracked, planned: Planned) -> Rejected:
-        rejection = self._as_sent(planned)
-        self._reviewed.ledger.rejected(self._before, rejection, self._before)
-        self._state.ledgers.moved(self._reviewed)
+        self._its.ledger.rejected(self._text, self._as_sent(planned), self._text)
+        self._state.ledgers.moved(self._its)
         return Rejected(impossible=self.impossible, emptied=self._empties)
 
     def _as_sent(self, planned: Planned) -> Rejection:
         """The newest plan, with its changes as they are sent."""
-        assert self._rejection is not None, "planned first"
         end = planned.changes.new_length
         hunks = self._rejection.hunks
         hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in hunks)
         self._rejection = replace(self._rejection, changes=planned.changes, hunks=hunks)
         return self._rejection
 
-    def made(self) -> TakenBack:
-        """The rejection that was made. Call it after the edit has landed."""
-        assert self._rejection is not None, "planned first"
-        return TakenBack(self._before, self._rejection.changes)
-
     def emptied(self, tracked: Tracked) -> bool:
         """Whether nothing is left in the document. Call it after the edit has landed."""
-        assert self._rejection is not None, "planned first"
-        return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
+        return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._text))
 
-    async def journal(self, planned: Planned) -> str | Stop[Rejected]:
-        begun = await self._begin(self.path, str(planned.before), str(planned.after))
-        return Stop(begun) if isinstance(begun, Rejected) else begun
+    def entry(self, planned: Planned) -> Entry:
+        return entry(self.path, str(planned.before), str(planned.after), "editor")
 
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
-        reviewed, rejection = self._reviewed, self._as_sent(planned)
-        self._mark = reviewed.ledger.mark()
+        self._as_sent(planned)
+        return super().landing(tracked, planned)
 
-        def landed(before: Text, changes: ChangeSet, after: Text) -> None:
-            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor reports it
-                reviewed.ledger.rejected(before, rejection, after)
-            else:  # to another text (line ends): what was touched counts as reviewed all the same
-                reviewed.ledger.user_edits(before, changes)
-            self._state.ledgers.moved(reviewed)
-
-        return landed
+    def rejects(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
+        if not leads_to(self._rejection.changes, before, after):
+            return False
+        reviewed.ledger.rejected(before, self._rejection, after)
+        return True
 
     def what(self) -> str:
         return "the rejection"
-
-    def taken_out(self, sent: Sent) -> None:
-        if self._reviewed.live and self._mark is not None:
-            now = sent.tracked.document.snapshot()
-            self._state.ledgers.back_at(self._reviewed, self._mark, self._before, now)
-
-
-def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:
-    return (
-        changes.length == len(before)
-        and changes.new_length == len(after)
-        and changes.apply(before) == str(after)
-    )
