@@ -166,11 +166,12 @@ class Workspace:
         self.guests = Guests(self.state, storage, self._consent, tasks, lambda: self._opening.folders)
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         door = Door(editor, self._sender, journal, self.state.queues, tasks)
-        buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, door)
+        buffers = BufferWriter(
+            self.state, editor, self._sender, self._reconciler, recorder, door, self.conflicts
+        )
         self._verdicts = Verdicts(self.state.ledgers, editor, tasks)
         self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
-        buffers.conflicts = self.conflicts
         self.resolver = Resolver(
             self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
         )

@@ -75,15 +75,16 @@ class BufferWriter:
         reconciler: Reconciler,
         recorder: Recorder,
         door: Door,
+        conflicts: Conflicts,
     ) -> None:
+        """`conflicts` is told of writes that were refused because the user changed the same lines, and of writes that were made."""
         self._state = state
         self._editor = editor
         self._sender = sender
         self._door = door
         self._reconciler = reconciler
         self._recorder = recorder
-        self.conflicts: Conflicts | None = None
-        """Told of writes that were refused because the user changed the same lines, and of writes that were made."""
+        self._conflicts = conflicts
 
     async def write(
         self, task: WriteTask, place: Named, tracked: Tracked
@@ -113,8 +114,7 @@ class BufferWriter:
         now = self._state.documents.get(uri)
         snapshot = None if now is None else now.document.snapshot()
         await task.believe(self._state.beliefs, uri, snapshot, intent.said_by(snapshot) if landed else None)
-        if self.conflicts is not None:
-            self.conflicts.written(task.session, uri)
+        self._conflicts.written(task.session, uri)
         said = task.result
         if snapshot is not None and not snapshot.is_narrow and isinstance(said, str) and snapshot.says(said):
             snapshot.remember(said)  # the next write starts from it
@@ -271,9 +271,9 @@ class BufferWriter:
     ) -> None:
         """Tells the user of a conflict, once for each turn and document: the agent will read again and retry."""
         session, uri = task.session, tracked.document.uri
-        if self.conflicts is not None and against is not None:
+        if against is not None:
             base, places = against
-            self.conflicts.found(tracked, "write", base, str(task.wanted), session, places=places)
+            self._conflicts.found(tracked, "write", base, str(task.wanted), session, places=places)
         if uri in session.told or self._editor.capabilities.conflicts:
             return
         session.told.add(uri)
