@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
@@ -83,9 +82,7 @@ class FromDisk:
                 case Conflict():  # with an outdated text: the disk says something newer, which the editor may already have
                     tracked.not_yet(before)
                     return False
-        raw = now.changes_in_raw(changes)
-        if self._editor.capabilities.keeps_lines and not raw.is_empty:
-            raw = keep_final_end(now.raw, raw)
+        raw = self._editor.capabilities.fitted(now.raw, now.changes_in_raw(changes))
         if raw.is_empty and written_over is None:
             tracked.together = tracked.kept(on_disk.text)
             return False

@@ -14,7 +14,6 @@ from typing import Literal
 import anyio
 
 from sidecar.core.change import ChangeSet
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.kept import Kept
 from sidecar.core.knowledge import Sent as Shown
 from sidecar.core.normal import Normal, normal
@@ -560,9 +559,7 @@ class Reconciler:
                 settled = ChangeSet.of(len(now.text), ())  # nothing from the disk is wanted
             if settled is None:
                 return Stop(MOVED)
-            raw = now.changes_in_raw(settled)
-            if self._editor.capabilities.keeps_lines:
-                raw = keep_final_end(now.raw, raw)
+            raw = self._editor.capabilities.fitted(now.raw, now.changes_in_raw(settled))
             tracked.on_disk(on_disk.text, on_disk.stat)
             seen = self._behind.resolving(tracked, conflict, now.raw, raw)
             end = await self._from_disk.take(tracked, conflict.base, now, on_disk, raw)

@@ -23,7 +23,6 @@ from typing import Generic, TypeAlias
 from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.text import Text
@@ -142,7 +141,9 @@ class Door:
             planned = intent.plan(tracked)
             if isinstance(planned, Stop):
                 return planned
-            planned = self._fitted(planned)
+            fitted = can.fitted(planned.before, planned.changes)
+            if fitted is not planned.changes:
+                planned = Planned.of(str(planned.before), fitted)
             if planned.changes.is_empty:
                 return Stop(intent.already(tracked, planned))
             if not (can.apply_edit and can.document_changes):
@@ -178,14 +179,6 @@ class Door:
             reason = sent.reason
         return NotTaken(tracked, reason, stood_still == refusals and not moves)
 
-    def _fitted(self, planned: Planned) -> Planned:
-        """The plan for an editor whose buffers are lists of lines: without what it would do to the final line end."""
-        if not self._editor.capabilities.keeps_lines:
-            return planned
-        before = str(planned.before)
-        changes = keep_final_end(before, planned.changes)
-        return planned if changes is planned.changes else Planned.of(before, changes)
-
     async def _ended(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
     ) -> Result[End] | None:
@@ -219,8 +212,8 @@ class Door:
 
         def right(found: Separated) -> Right[End]:
             to_say: Right[End] = Right(found.without) if late else intent.right(found)
-            fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
-            return replace(to_say, wanted=str(fitted.after))
+            changes = self._editor.capabilities.fitted(found.without, diff(found.without, to_say.wanted))
+            return replace(to_say, wanted=changes.apply(found.without))
 
         corrected = await self._sender.correct(sent, "put right", right)
         if sent.left:

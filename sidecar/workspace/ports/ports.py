@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sidecar.config import AgentCommand
+from sidecar.core.any_text import AnyText
+from sidecar.core.change import ChangeSet
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.file_state import FileState, States
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.json_types import Json
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
@@ -77,6 +80,10 @@ class EditorCapabilities:
     def coordinates(self) -> Coordinates:
         """How this editor counts positions."""
         return Coordinates(self.encoding, self.lf_lines)
+
+    def fitted(self, text: AnyText, changes: ChangeSet) -> ChangeSet:
+        """`changes` of the raw `text` as this editor can make them: where buffers are lists of lines, without their effect on the final line end."""
+        return keep_final_end(str(text), changes) if self.keeps_lines else changes
 
 
 @dataclass(frozen=True, slots=True)
