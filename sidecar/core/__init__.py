@@ -47,6 +47,7 @@ Documents, reads and writes:
     knowledge.py      which of two texts an agent started from, by what it sent
     in_word.py        whether a position lies within a word
     writes.py         plan_write: an agent's write as a change of the current text
+    led_to.py         the texts that edits lead to, one after the other
     inflight.py       InFlight: an edit on its way to the editor
     misapplied.py     an edit that the editor made at the wrong place
 

@@ -20,6 +20,7 @@ from typing import Protocol
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
+from sidecar.core.led_to import states, steps, text_after
 from sidecar.core.lineends import fold
 from sidecar.core.misapplied import (
     Attempt,
@@ -30,13 +31,10 @@ from sidecar.core.misapplied import (
     puts_back,
     separate,
     separate_all,
-    states,
-    steps,
     typed_into,
 )
 from sidecar.core.normal import Normal, normal, say_the_same
 from sidecar.core.overlay import Document
-from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 _SOON = 2_000_000
@@ -475,7 +473,7 @@ class Astray:
     def without(self, now: Text) -> Separated | None:
         """What the text of the document, now `now`, would be without any of these edits. None if one of them is not found."""
         last = self._made[-1]
-        since = _after(last.before, last.received)
+        since = text_after(last.before, last.received)
         if since != now:  # typed since the attempt ended
             more = changes_as_steps(diff(str(since), str(now)))
             self._made[-1] = replace(last, received=[*last.received, *more])
@@ -519,21 +517,9 @@ def made_untold(
     return None
 
 
-def led_to(before: Text, changes: ChangeSet) -> Text:
-    """The text that `changes` lead to. It shares its unchanged parts with `before`."""
-    return _after(before, changes.edits[::-1])
-
-
 def is_same(one: Text, other: Text) -> bool:
     """Whether both texts are equal apart from line ends."""
     return fold(str(one)) == fold(str(other))
-
-
-def _after(before: Text, received: Sequence[Edit]) -> Text:
-    rope = Rope.of(before)
-    for edit in received:
-        rope.splice(edit.start, edit.end, edit.new)
-    return rope.snapshot()
 
 
 def printed() -> str:

@@ -12,14 +12,14 @@ they are not all ours. (Neovim reports the deletion of a file's last lines as tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
+from sidecar.core.led_to import states
 from sidecar.core.lineends import expand, fold
-from sidecar.core.rope import Rope
 from sidecar.core.text import Position, Text
 
 
@@ -166,22 +166,6 @@ class _Run:
     first: int
     end: int
     edits: Sequence[Edit]
-
-
-def states(before: Text, received: Sequence[Edit]) -> list[Text]:
-    """`before`, and the text after each of `received`. The texts share their equal parts, so a large text is not copied for each edit."""
-    rope = Rope.of(before)
-    texts = [before]
-    for edit in received:
-        rope.splice(edit.start, edit.end, edit.new)
-        texts.append(rope.snapshot())
-    return texts
-
-
-def steps(before: Text, received: Sequence[Edit]) -> Iterator[tuple[Edit, Text, Text]]:
-    """Each of `received` with the texts before and after it. The first one changed `before`."""
-    texts = states(before, received)
-    return zip(received, texts, texts[1:], strict=False)
 
 
 def _run(

@@ -20,7 +20,7 @@ from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
-from sidecar.core.inflight import led_to
+from sidecar.core.led_to import led_to
 from sidecar.core.places import Places
 from sidecar.core.text import Text
 from sidecar.journal.recent_texts import RecentTexts

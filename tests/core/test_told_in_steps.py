@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sidecar.core.change import Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.misapplied import made_on, overwrites, separate, states
+from sidecar.core.led_to import states
+from sidecar.core.misapplied import made_on, overwrites, separate
 from sidecar.core.text import Encoding, Position, Text
 
 TEXTS = st.lists(st.sampled_from(["one\n", "two\n", "\n", "three", "x"]), max_size=7).map("".join)

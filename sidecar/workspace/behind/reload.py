@@ -15,6 +15,7 @@ from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.final_end import ended_as
 from sidecar.core.inflight import Phase
+from sidecar.core.led_to import steps
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.misapplied import taken_out
@@ -154,16 +155,13 @@ class Reloader:
         `told`: how many edits were reported before the answer. The reload is among them; a later edit that leads to the
         same text is an undo of the edits on top. `on_top`: how many edits the editor made on top of the disk's text.
         """
-        text = str(watch.before)
-        for i, edit in enumerate(watch.edits[:told]):
-            after = text[: edit.start] + edit.new + text[edit.end :]
-            if normal(after) == disk != normal(text):
-                found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
+        for i, (_, before, after) in enumerate(steps(watch.before, watch.edits[:told])):
+            if normal(str(after)) == disk != normal(str(before)):
+                found = taken_out(str(before), watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
                 now, proper = tracked.text(), normal(found.without)
                 if now != proper:
                     await self._comes_to(tracked, proper, Text.of(now), ChangeSet(len(now)))
                 return
-            text = after
 
     async def _took_another(
         self, tracked: Tracked, before: str, now: Normal, edits: Sequence[TextEdit], said: Text | None

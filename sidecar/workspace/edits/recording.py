@@ -11,7 +11,7 @@ from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.file_state import FileState
-from sidecar.core.inflight import led_to
+from sidecar.core.led_to import led_to
 from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.places import Places

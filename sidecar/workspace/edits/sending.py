@@ -24,9 +24,9 @@ from sidecar.core.inflight import (
     InFlight,
     Phase,
     is_same,
-    led_to,
     made_untold,
 )
+from sidecar.core.led_to import led_to
 from sidecar.core.misapplied import Separated
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text

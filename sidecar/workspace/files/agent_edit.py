@@ -10,8 +10,8 @@ from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.inflight import led_to
 from sidecar.core.kept import Kept
+from sidecar.core.led_to import led_to
 from sidecar.core.ledger import Author
 from sidecar.core.lines_changed import lines_changed
 from sidecar.core.merge import Conflict

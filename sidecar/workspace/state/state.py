@@ -11,8 +11,8 @@ from sidecar.config import Settings
 from sidecar.core.any_text import AnyText
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
+from sidecar.core.led_to import steps
 from sidecar.core.ledger import Hunk
-from sidecar.core.misapplied import steps
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text

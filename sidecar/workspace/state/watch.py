@@ -9,8 +9,8 @@ import anyio
 
 from sidecar.core.change import Edit
 from sidecar.core.inflight import Story
+from sidecar.core.led_to import text_after
 from sidecar.core.overlay import Document
-from sidecar.core.rope import Rope
 from sidecar.core.text import Text
 
 _LARGE = 64 * 1024
@@ -75,7 +75,7 @@ class Watch(Story):
         """The text that the change with this version was made on. None if it was not received, or is the first one."""
         if version not in self._versions[1:] or version == self._versions[0]:
             return None
-        return self._after(self._versions.index(version))
+        return text_after(self.before, self.edits[: self._versions.index(version)])
 
     def text_at(self, version: int) -> Text | None:
         """The document's text with this version. None if it was not received."""
@@ -84,14 +84,7 @@ class Watch(Story):
         if version not in self._versions:
             return None
         last = len(self._versions) - self._versions[::-1].index(version)
-        return self._after(last)
-
-    def _after(self, edits: int) -> Text:
-        """The text after the first `edits` edits."""
-        rope = Rope.of(self.before)
-        for edit in self.edits[:edits]:
-            rope.splice(edit.start, edit.end, edit.new)
-        return rope.snapshot()
+        return text_after(self.before, self.edits[:last])
 
     def _on_edit(self, document: Document, edit: Edit) -> None:
         self._versions.append(document.version)
