@@ -20,7 +20,7 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
-MOVED = "the file or the document has just been changed; look at it, and decide again"
+MOVED = "the file or the document has just been changed"
 MAX_REFUSALS = 3
 """How often the editor may refuse one text of the disk, with nothing typed meanwhile, before the user is asked to decide."""
 
