@@ -68,7 +68,7 @@ def command(
     *,
     ends: bool = True,
     count: int = MANY,
-    at_once: int = 1000,
+    at_once: int = 400,
 ) -> Callable[[Turn, FakeEditor], Any]:
     """`named`: how many of the files its calls name, `at_once` in one message. `ends`: the agent says when it is over, and what has changed is
     seen then. The folder may be a large one, at which nobody waits for the look."""

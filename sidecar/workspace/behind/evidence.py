@@ -47,7 +47,7 @@ MAX_NAMED_TEXT = 64 * 1024 * 1024
 """Code points of all pre-images of one session."""
 MAX_PATHS = 32
 """How many files that one update names are read: reading one takes up to 0.1 ms, and nothing else is done meanwhile."""
-MAX_NOTED = 1000
+MAX_NOTED = 500
 """How many files that one update names are noted at all: those that are not read with their stat, in about 0.02 ms each."""
 MAX_CALLS = 1024
 """How many tool calls of one turn are remembered as only reading: the newest."""
