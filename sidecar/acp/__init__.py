@@ -17,6 +17,7 @@ The agent's process:
 
     host.py             Host: one running agent: process and connection
     process.py          AgentProcess: the process, its streams, and a guarantee that it ends
+    starting.py         starts it as this system does: posix.py or windows.py
     posix.py, windows.py  how it is started on each system
     spawning.py         starts a program without blocking the event loop
     reaper.py           Reaper: the process between us and an agent, which ends everything that the agent started

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sidecar.acp import process
+from sidecar.acp import starting
 from sidecar.acp.command import Command, environment, headers_for, resolve
 from sidecar.acp.dialect import Dialect
 from sidecar.acp.elsewhere.folders import folders_of
@@ -198,11 +198,11 @@ class Host:
 async def _started(
     agent: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, ladder: Ladder
 ) -> AgentProcess:
-    starting = asyncio.ensure_future(process.start(argv, env, cwd, agent))
+    begun = asyncio.ensure_future(starting.start(argv, env, cwd, agent))
     try:
-        return await asyncio.shield(starting)
+        return await asyncio.shield(begun)
     except asyncio.CancelledError:  # a half-started agent could never be ended
-        await (await starting).stop(ladder)
+        await (await begun).stop(ladder)
         raise
     except (OSError, TimeoutError) as error:
         raise AgentFailed(

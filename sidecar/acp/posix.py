@@ -33,7 +33,7 @@ async def start(
     reaper: Sequence[str] = REAPER,
     stderr: int | None = None,
 ) -> AgentProcess:
-    """See `process.start`. `reaper` is the command line of the reaper."""
+    """See `starting.start`. `reaper` is the command line of the reaper."""
     fds: list[int] = []  # the read and write ends of stdin, stdout, stderr, control, status
     try:
         for _ in range(5):

@@ -1,7 +1,7 @@
 """AgentProcess: one agent's process, its streams, the end of its stderr, and a guarantee that it ends.
 
 On POSIX, the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts outlives it or us. On Windows, it runs in a job
-object (windows.py). The steps of `stop` (end of input, request, force) do not depend on the agent reading anything.
+object (windows.py); starting.py chooses. The steps of `stop` (end of input, request, force) do not depend on the agent reading anything.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -73,7 +72,7 @@ class Tail:
 
 
 class AgentProcess:
-    """Created by `start` below. `stdin` and `stdout` are for the transport; stderr is always read here."""
+    """Created by `starting.start`. `stdin` and `stdout` are for the transport; stderr is always read here."""
 
     def __init__(self, pid: int, stdin: Sink, stdout: Source, errors: Tail) -> None:
         self.pid = pid
@@ -154,17 +153,3 @@ _starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyD
 def one_at_a_time() -> asyncio.Lock:
     """The lock to hold while the system starts a process: many starts at once would leave no processor time for anything else."""
     return _starting.setdefault(asyncio.get_running_loop(), asyncio.Lock())
-
-
-async def start(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str, *, stderr: int | None = None
-) -> AgentProcess:
-    """Start argv[0], an absolute path. `name` is for the log. `stderr`: a descriptor for the process's stderr; nothing of it is then kept or
-    logged here (not on Windows). Raises OSError if the program cannot be executed."""
-    if sys.platform == "win32":
-        from sidecar.acp import windows
-
-        return await windows.start(argv, env, cwd, name)
-    from sidecar.acp import posix
-
-    return await posix.start(argv, env, cwd, name, stderr=stderr)

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from sidecar.acp import process
+from sidecar.acp import starting
 from sidecar.acp.command_line import Run
 from sidecar.acp.limits import Ladder
 from sidecar.acp.output import Output
@@ -149,7 +149,7 @@ class Terminals:
         self._starting += 1
         on_start(terminal_id)
         try:
-            running = await process.start(run.argv, run.env, run.cwd, terminal_id)
+            running = await starting.start(run.argv, run.env, run.cwd, terminal_id)
         except BaseException:
             on_end(terminal_id, CommandEnd())
             raise

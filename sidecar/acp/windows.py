@@ -26,7 +26,7 @@ _ROOM = 1024 * 1024
 
 
 async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str) -> AgentProcess:
-    """See `process.start`."""
+    """See `starting.start`."""
     job = _Job()
     async with one_at_a_time():
         child = await asyncio.create_subprocess_exec(

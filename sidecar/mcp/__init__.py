@@ -4,6 +4,7 @@ In the process that the agent starts:
 
     tool_process.py  from start to end: the first answers, then the library
     front.py         Front: the handshake and the list of tools, before the library is imported (that takes longer than agents like to wait)
+    sidecars.py      Sidecar, Sidecars: the running sidecars as this process reaches them
     caller.py        Caller: passes calls to the sidecar
     library.py       the official library's server over our streams; passes every call to the sidecar
     local_tools.py   Glob and Search, which run in this process

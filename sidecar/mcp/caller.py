@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import anyio
 
 from sidecar.mcp.local_tools import LOCAL, Local
-from sidecar.mcp.tool_process import Connect, Sidecar
+from sidecar.mcp.sidecars import Connect, Sidecar
 
 GONE = (
     "The editor or its acp-sidecar is not running any more, so the text as the user sees it is not known. "

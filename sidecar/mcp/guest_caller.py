@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import anyio
 
 from sidecar.core.json_types import JsonDict
 from sidecar.core.refusal import Kind
 from sidecar.mcp.caller import GONE, carried_out, failed, not_done
-from sidecar.mcp.tool_process import Sidecar
+from sidecar.mcp.sidecars import Sidecar, Sidecars
 
 _OF_EDITORS = frozenset({"OpenDocuments", "Selection", "Diagnostics"})
 """Tools about editors rather than files: any window in the folder can answer."""
@@ -24,18 +24,6 @@ OLDER = (
     "then, use your own file tools"
 )
 NOBODY_TO_ASK = "No editor with acp-sidecar has this folder open, so the user cannot be asked. Ask them to open it there, or to do it themselves"
-
-
-class Sidecars(Protocol):
-    """See `bridge.several.Several`."""
-
-    async def for_file(self, path: str) -> Sidecar | None:
-        """The sidecar that serves this file. None if there is none. Raises ConnectionError if it runs and does not answer."""
-        ...
-
-    async def for_folder(self, path: str, *, within: bool) -> Sidecar | None:
-        """The sidecar that serves this folder, or else (`within`) a folder in it."""
-        ...
 
 
 class GuestCaller:

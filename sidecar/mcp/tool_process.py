@@ -7,15 +7,13 @@ says so; the agent's own tools continue to work. `acp-sidecar mcp --guest AGENT`
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from sidecar.mcp.front import Front, serve
-
-if TYPE_CHECKING:
-    from sidecar.mcp.guest_caller import Sidecars
+from sidecar.mcp.sidecars import Connect, Sidecar, Sidecars
 
 TOKEN = "ACP_SIDECAR_TOKEN"
 """The environment variable with the session's token."""
@@ -29,19 +27,6 @@ acp-sidecar mcp is an MCP server. An agent starts it and talks to it on stdin an
   acp-sidecar connect AGENT   adds it to the settings of an agent that you start yourself
 Ctrl-C ends it.
 """
-
-
-class Sidecar(Protocol):
-    """A connection to the running sidecar."""
-
-    async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        """Call a method. Raises ConnectionError with a message if the sidecar is gone, and ValueError with the sidecar's own message if
-        it refuses."""
-        ...
-
-
-Connect = Callable[[], Awaitable[Sidecar]]
-"""Raises ConnectionError."""
 
 
 class Serves(Protocol):

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-from sidecar.acp import process
+from sidecar.acp import starting
 from sidecar.acp.limits import Ladder
 from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.own_tools.table import own_tools_of
@@ -96,7 +96,7 @@ async def _agent(
     command = AgentCommand(argv[0], tuple(argv[1:]))
     own_tools = OwnTools(own_tools_of(name, command), env, wanted=wanted)
     try:
-        agent = await process.start(
+        agent = await starting.start(
             [program, *argv[1:]], {**env, **own_tools.env}, os.getcwd(), name or argv[0], stderr=2
         )
     except (OSError, TimeoutError) as error:

@@ -384,11 +384,11 @@ async def test_without_a_subreaper(kind: str, table: str, tmp_path: Path) -> Non
 
 SIDECAR = """
 import asyncio, json, os, sys
-from sidecar.acp import process
+from sidecar.acp import starting
 
 async def main():
     argv, env, cwd = json.loads(sys.argv[1])
-    agent = await process.start(argv, env, cwd, "fake")
+    agent = await starting.start(argv, env, cwd, "fake")
     sys.stdout.write(f"{agent.pid}\\n"); sys.stdout.flush()
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     os._exit(0)

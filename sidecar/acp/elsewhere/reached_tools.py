@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from sidecar import __version__
-from sidecar.acp import process
+from sidecar.acp import starting
 from sidecar.acp.command import by_transport, find
 from sidecar.acp.elsewhere.folders import Folders
 from sidecar.acp.limits import Ladder
@@ -103,7 +103,7 @@ class ReachedTools:
             raise NotThere(self._words("could not be started"))
         argv = [*own_program(sys.orig_argv), "reach"]
         try:
-            reach = await process.start(argv, self._env, self._folder, f"the relay of {self._agent}")
+            reach = await starting.start(argv, self._env, self._folder, f"the relay of {self._agent}")
         except (OSError, TimeoutError) as error:
             raise NotThere(self._words(f"could not be started ({error})")) from error
         running = _Running(reach)

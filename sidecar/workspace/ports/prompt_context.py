@@ -11,14 +11,11 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.json_types import Json
 from sidecar.core.text import Encoding, Position, Range, Text
 from sidecar.core.uri import DocumentUri, to_path
-
-if TYPE_CHECKING:  # the answer to `initialize` must not wait for the journal
-    from sidecar.workspace.ports.ports import Json
 
 OWN_SOURCE = "acp-sidecar"
 """The source of diagnostics that we publish."""
