@@ -27,7 +27,12 @@ The agent's process:
 
 The wire:
 
-    transport.py        LineTransport: lines of JSON between an agent and the SDK
+    transport.py        LineTransport: lines of JSON between an agent and the SDK; puts the next four together
+    line_parser.py      LineParser: bytes in, messages out
+    json_rpc.py         what JSON-RPC demands of a message
+    flow.py             Flow, Params: when to read more, and when to write more
+    watchdog.py         Watchdog: ends a connection whose agent does not read
+    byte_streams.py     Source, Sink: an agent's output and input
     messages.py         one line as messages, and a message as a line
     long_lines.py       LongLine: a long line, decoded into the messages in it
     frames.py           messages as frames of a WebSocket

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from sidecar.acp import errors
 from sidecar.acp.errors import Failure
-from sidecar.acp.transport import Params
+from sidecar.acp.flow import Params
 
 T = TypeVar("T")
 

@@ -16,6 +16,7 @@ from typing import NoReturn, cast
 
 from sidecar import __version__
 from sidecar.acp import errors, logins, negotiation
+from sidecar.acp.byte_streams import Sink, Source
 from sidecar.acp.dialect import FIRST, OWNED, Dialect
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.facts import Facts, at, facts_of
@@ -31,7 +32,7 @@ from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.sdk import AGENT_METHODS, PROTOCOL_VERSION, Connection, RequestError
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
-from sidecar.acp.transport import LineTransport, Sink, Source
+from sidecar.acp.transport import LineTransport
 from sidecar.core.escape import plain
 from sidecar.core.json_objects import joined
 from sidecar.core.json_types import Json

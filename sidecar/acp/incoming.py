@@ -27,6 +27,7 @@ from sidecar.acp import (
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.errors import Failure
+from sidecar.acp.flow import Params
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
@@ -35,7 +36,7 @@ from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS, RequestError
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
-from sidecar.acp.transport import LineTransport, Params
+from sidecar.acp.transport import LineTransport
 from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.escape import plain
 from sidecar.core.held import Held

@@ -24,7 +24,7 @@ _AT_ONCE = 512
 
 
 class PipeWriter:
-    """A `transport.Sink` over the write end `fd` of a pipe. Writing to a pipe whose other end is gone does nothing; only
+    """A `byte_streams.Sink` over the write end `fd` of a pipe. Writing to a pipe whose other end is gone does nothing; only
     `drain` reports it.
 
     asyncio's own transport copies what the pipe does not accept at once. This class keeps it in the pieces in which it
@@ -132,7 +132,7 @@ class PipeWriter:
 
 
 class PipeReader:
-    """A `transport.Source` over the read end `fd` of a pipe, for one reader at a time.
+    """A `byte_streams.Source` over the read end `fd` of a pipe, for one reader at a time.
 
     asyncio's own reader appends what it reads to a buffer and takes it out again. This class reads when data is wanted
     and returns the bytes as the system gave them; the rest stays in the pipe.

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from sidecar.acp.byte_streams import Sink, Source
 from sidecar.acp.limits import Ladder
 from sidecar.acp.noise import Noise
-from sidecar.acp.transport import Sink, Source
 from sidecar.core.escape import plain
 
 log = logging.getLogger(__name__)

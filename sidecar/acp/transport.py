@@ -4,6 +4,9 @@ The SDK's own transport dies of a line `42`, hangs requests for ever on an `erro
 fast as they come. Here everything is checked before the SDK sees it, so that an agent's worst line costs only that line. Only a line beyond the
 limit, or an agent that does not read, ends the connection, with a reason.
 
+This module puts the parts together and does all the waiting: `LineParser` makes messages of bytes, json_rpc.py checks them, `Flow` decides when to
+read and when to write, and `Watchdog` notices an agent that does not read.
+
 Order: `admit` is called synchronously for every request and notification in the order of arrival, before a task exists for any of them. Its decision
 (a place in a document's queue, for example) travels on `Params`, the dict that reaches the handler.
 
@@ -16,136 +19,28 @@ import asyncio
 import functools
 import logging
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from typing import Protocol, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
 
+from sidecar.acp.byte_streams import Sink, Source
 from sidecar.acp.dialect import FIRST, Dialect
-from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
+from sidecar.acp.errors import INTERNAL
+from sidecar.acp.flow import Flow, Params
+from sidecar.acp.json_rpc import Fault, RequestId, answer_for_sdk, fault_in, in_words
 from sidecar.acp.limits import WireLimits
-from sidecar.acp.long_lines import LongLine
-from sidecar.acp.messages import Message, Weighed, answer_key, decode, encode
+from sidecar.acp.line_parser import LineParser, Signal
+from sidecar.acp.messages import Message, Weighed, answer_key, encode
 from sidecar.acp.noise import Noise
-from sidecar.core.json_limits import NotJson, Unusable
+from sidecar.acp.watchdog import Watchdog
 from sidecar.core.text import Text
 from sidecar.workspace.ports.aside import LARGE, aside
 
 log = logging.getLogger(__name__)
 
-RequestId: TypeAlias = int | str | None
-T = TypeVar("T")
-
-_CHUNK = 1024 * 1024
-"""The bytes that are read at once of a line longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
-_LONG = 1024 * 1024
-"""The bytes beyond which a line is decoded while it arrives."""
-_LONGEST_NAME = 4096
-"""The most characters of a request's id, which its answer repeats, and of a method's name."""
+"""The bytes up to which what is written is joined before."""
 _SLICE = 0.0005
 """The seconds for which messages without a handler may be processed before other tasks run."""
-
-
-_LOOKS = 4
-"""How many times we check whether an agent reads, within the time for which it may read nothing."""
-
-
-class Source(Protocol):
-    """The agent's output."""
-
-    async def read(self, most: int, /) -> bytes:
-        """Wait for data. Returns what there is, up to `most` bytes, or b"" at the end. A ConnectionError means the same as the end."""
-        ...
-
-
-class Sink(Protocol):
-    """The agent's input. Only `drain` waits."""
-
-    @property
-    def full(self) -> bool:
-        """Whether too much is waiting to be written: `drain` first."""
-        ...
-
-    @property
-    def waiting(self) -> int:
-        """The bytes that the system has not accepted yet."""
-        ...
-
-    @property
-    def taken(self) -> int:
-        """The bytes that the system has accepted since the beginning."""
-        ...
-
-    def write(self, *parts: bytes) -> None:
-        """Write the parts in order. Better not join large ones before."""
-        ...
-
-    async def drain(self) -> None:
-        """Wait until there is room again. Raises ConnectionError if the other end is gone."""
-        ...
-
-    def close(self) -> None:
-        """End the agent's input at once. Data that the system has not accepted yet is dropped."""
-        ...
-
-
-class Params(dict[str, object]):
-    """The params of one incoming message, with the decision that was made about it on arrival."""
-
-    __slots__ = ("_counted", "_transport", "decided", "large", "request_id", "size")
-
-    def __init__(
-        self,
-        values: dict[str, object],
-        request_id: RequestId,
-        transport: LineTransport,
-        size: int | None = None,
-    ) -> None:
-        super().__init__(values)
-        self.request_id = request_id
-        self.size = size
-        """Bytes that the whole message takes in memory, roughly. None: nobody has found out."""
-        self.decided: Decided | None = None
-        """Set by `admit`. The caller that acts on it removes it with `take`."""
-        self.large = False
-        """Set by `admit` if the answer may be a whole file: few such messages are handled at once."""
-        self._transport = transport
-        self._counted = 0
-
-    def take(self) -> Decided | None:
-        """Remove and return the decision. The caller must settle it."""
-        decided, self.decided = self.decided, None
-        return decided
-
-    def count(self, weight: int) -> None:
-        self._counted = weight
-
-    def park(self) -> None:
-        """The handler waits for the user or a process: the message no longer keeps others from being read."""
-        if self._counted:
-            weight, self._counted = self._counted, 0
-            self._transport.less(weight)
-
-    def finish(self) -> None:
-        """The handler is done, or will never run."""
-        if self.large and self._counted:  # its answer counts until it is written
-            self._transport.answering(self.request_id, self._counted)
-            self._counted = 0
-        self.park()
-        self._transport.handed_out.pop(id(self), None)
-        if self.decided is not None:
-            self.take_back()
-
-    def take_back(self) -> None:
-        decided = self.take()
-        if decided is not None:
-            decided.release()
-
-
-class Decided(Protocol):
-    """Something taken on arrival that must be given back if nobody acts on it."""
-
-    def release(self) -> None: ...
-
 
 Admit: TypeAlias = Callable[[str, Params, bool], bool]
 """(method, params, is a request) → True if the message is dealt with and no handler shall run."""
@@ -172,12 +67,9 @@ class LineTransport:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._noise = Noise(log, name)
-        self._partial: list[bytes] = []
-        self._partial_size = 0
-        self._long: LongLine | None = None
-        """Takes in the rest of a line beyond _LONG, in place of `_partial`."""
-        self._lines: deque[bytes] = deque()
-        self._messages: deque[Message] = deque()
+        self._parser = LineParser(limits, self._noise)
+        self._parsed: Message | None = None
+        """The message that was waited for. It comes before those that the parser still has."""
         self._heard: deque[Message] = deque()
         """Messages that are translated already; they come before the others."""
         self._asked: dict[int, tuple[str, object]] = {}
@@ -186,20 +78,15 @@ class LineTransport:
         """Called when the answer to one of our requests arrives, before any later message is looked at."""
         self._batch: list[bytes] = []
         self._batch_size = 0
-        self._busy = 0
         self._large_answer = asyncio.Lock()
         self._rejecting: set[asyncio.Future[None]] = set()
         """The answers to malformed requests that wait for room."""
-        self._answering: dict[RequestId, list[int]] = {}
-        """The weights of large answers that are about to be written, by request. An agent may use an id twice."""
-        self._room: asyncio.Future[None] | None = None
-        self._look: asyncio.TimerHandle | None = None
-        self._closed = False
-        self.handed_out: dict[int, Params] = {}
         self.heard_at = self._loop.time()
         """The loop's time at which the last byte was received."""
         self.ended: asyncio.Future[str] = self._loop.create_future()
         """Why nothing more will come, in words that continue "the agent …". Never set by `close`."""
+        self._flow = Flow(sink, limits, self.ended)
+        self._watchdog = Watchdog(sink, limits.stalled, self.ended)
 
     # what the SDK calls
 
@@ -208,31 +95,63 @@ class LineTransport:
         # the task created for the last message gets to run before the next one is looked at
         await asyncio.sleep(0)
         until = self._loop.time() + _SLICE
+        flow, heard = self._flow, self._heard
         while True:
-            while self._busy >= self._limits.unfinished and not self._closed:
+            if flow.stopped:
                 self._flush()
-                self._room = self._loop.create_future()
-                await self._room
-            if self._closed:
-                return None
-            if not self._heard and not self._messages:
-                if not self._lines:
+                await flow.until_few()
+                if flow.closed:
+                    return None
+            if heard:
+                if (message := self._checked(heard.popleft())) is not None:
                     self._flush()
-                    if not await self._read():
+                    return message
+            else:
+                if self._parsed is None:
+                    event = self._parser.next()
+                else:
+                    event, self._parsed = self._parsed, None
+                if not isinstance(event, dict):
+                    self._flush()
+                    if not await self._read(event):
                         return None
                     until = self._loop.time() + _SLICE
-                if self._lines:
-                    self._messages.extend(decode(self._lines.popleft(), self._noise))
-                continue
-            if not self._heard:
-                self._heard.extend(self._translated(self._messages.popleft()))
-            elif (message := self._checked(self._heard.popleft())) is not None:
-                self._flush()
-                return message
+                    continue
+                heard.extend(self._translated(event))
             if self._loop.time() > until:
                 self._flush()
                 await asyncio.sleep(0)
                 until = self._loop.time() + _SLICE
+
+    async def _read(self, event: Message | Signal | None) -> bool:
+        """Read until there is a message, which becomes `_parsed`. `event`: what the parser said. False at the end."""
+        while not isinstance(event, dict):
+            if event is Signal.PAUSE:
+                await asyncio.sleep(0)
+            elif event is Signal.TOO_LONG:
+                self._end(f"sent a line of more than {self._limits.line} bytes")
+                return False
+            elif not await self._feed():
+                self._end("closed its output")
+                return False
+            event = self._parser.next()
+        self._parsed = event
+        return True
+
+    async def _feed(self) -> bool:
+        """Read once. False at the end of the agent's output."""
+        try:
+            data = await self._reader.read(self._parser.wanted)
+        except ConnectionError:  # a broken pipe means the same as an ended one
+            data = b""
+        if data:
+            self.heard_at = self._loop.time()
+            self._parser.feed(data)
+        elif self._parser.pending:
+            self._parser.end()
+        else:
+            return False
+        return True
 
     async def send(self, message: Message) -> None:
         """Write one message. Waits while the agent leaves too much unread.
@@ -241,7 +160,7 @@ class LineTransport:
         so that its caller does not wait.
         """
         answer = "method" not in message
-        if self._closed:
+        if self._flow.closed:
             if answer:
                 return
             raise ConnectionError("the connection is closed")
@@ -251,10 +170,7 @@ class LineTransport:
         if not answer:
             self.post(message)  # nothing that comes later may overtake it
         # answers that the agent does not read keep us from reading more requests
-        weight = self._answered(message.get("id")) if answer else 0
-        if not weight and self._sink.full:
-            weight = 1
-            self._busy += weight
+        weight = self._flow.waits(self._flow.answered(message.get("id")) if answer else 0)
         try:
             await self.room()
             if answer:
@@ -263,7 +179,7 @@ class LineTransport:
             if not answer:
                 raise
         finally:
-            self.less(weight)
+            self._flow.less(weight)
 
     async def _post_answer(self, message: Message) -> None:
         """Encode and write an answer. A large answer, which may contain a whole file, is encoded in a thread. Large answers are encoded one at a
@@ -275,55 +191,30 @@ class LineTransport:
             await self.room()
             for told in self._dialect.told(message):
                 data = await aside(size, functools.partial(self._encoded, told))
-                if not self._closed:
+                if not self._flow.closed:
                     self._flush()
                     self._write(data, b"\n")
 
-    def answering(self, request_id: RequestId, weight: int) -> None:
-        """The handler of that request is done and leaves a large answer, which keeps counting."""
-        self._answering.setdefault(request_id, []).append(weight)
-
-    def _answered(self, request_id: object) -> int:
-        """The weight with which the answer has counted until now."""
-        if not isinstance(request_id, (int, str, type(None))) or request_id not in self._answering:
-            return 0
-        weights = self._answering[request_id]
-        weight = weights.pop()
-        if not weights:
-            del self._answering[request_id]
-        return weight
-
     async def room(self) -> None:
         """Wait until the agent has read most of what was written, or the connection has ended. Raises ConnectionError if it is closed."""
-        self._watch_input()
-        while self._sink.full and not self._closed and not self.ended.done():
-            drained = asyncio.ensure_future(self._sink.drain())
-            try:
-                await asyncio.wait({drained, self.ended}, return_when=asyncio.FIRST_COMPLETED)
-                if drained.done():
-                    drained.result()
-            finally:
-                drained.cancel()
+        self._watchdog.watch()
+        await self._flow.room()
 
     async def close(self) -> None:
         """End both directions without waiting for anything. Gives back what was taken for unhandled messages."""
         self._flush()
-        self._closed = True
-        if self._look is not None:
-            self._look.cancel()
+        self._flow.close()
+        self._watchdog.close()
         self._sink.close()
-        self._wake()
         for sending in self._rejecting:
             sending.cancel()
-        for params in list(self.handed_out.values()):
-            params.take_back()
-        self.handed_out.clear()
+        self._flow.give_back()
 
     # for client.py
 
     def post(self, message: Message) -> None:
         """Write a small message at once, without waiting for room."""
-        if self._closed:
+        if self._flow.closed:
             return
         for told in self._dialect.told(message):
             data = self._encoded(told)
@@ -337,6 +228,11 @@ class LineTransport:
     def full(self) -> bool:
         """Whether the agent leaves too much unread: answer with `send`, which waits."""
         return self._sink.full
+
+    @property
+    def handed_out(self) -> Mapping[int, Params]:
+        """See `Flow.handed_out`."""
+        return self._flow.handed_out
 
     def answer_content(self, request_id: RequestId, content: str | Text) -> None:
         """Answer a request from within `admit` with `{content}`. The answers of a burst are written together."""
@@ -361,88 +257,11 @@ class LineTransport:
 
     def _write(self, *parts: bytes) -> None:
         self._sink.write(*parts)
-        self._watch_input()
-
-    def _watch_input(self) -> None:
-        if self._look is None and self._sink.waiting:
-            self._look_later(self._sink.taken, self._loop.time())
-
-    def _look_later(self, taken: int, since: float) -> None:
-        self._look = self._loop.call_later(self._limits.stalled / _LOOKS, self._look_at_input, taken, since)
-
-    def _look_at_input(self, taken: int, since: float) -> None:
-        """Check whether the agent has read anything: something has waited to be written. `taken`: `Sink.taken` at `since`."""
-        self._look = None
-        if self._closed or not self._sink.waiting:
-            return
-        now = self._loop.time()
-        if self._sink.taken != taken:  # slow is not dead
-            taken, since = self._sink.taken, now
-        if now - since < self._limits.stalled:
-            self._look_later(taken, since)
-        else:
-            self._end(f"has not read its input for {self._limits.stalled:.0f} s")
-
-    def less(self, weight: int) -> None:
-        self._busy -= weight
-        if self._busy < self._limits.unfinished:
-            self._wake()
-
-    # bytes to lines
-
-    async def _read(self) -> bool:
-        """Read until there are lines or messages. False at the end."""
-        while not self._lines and not self._messages:
-            if self._partial_size > self._limits.line:
-                self._end(f"sent a line of more than {self._limits.line} bytes")
-                return False
-            try:
-                data = await self._reader.read(_CHUNK if self._partial_size >= _SMALL else _SMALL)
-            except ConnectionError:  # a broken pipe means the same as an ended one
-                data = b""
-            if data:
-                self.heard_at = self._loop.time()
-                await self._split(data)
-            elif self._partial_size:
-                await self._split(b"\n")  # a last frame without its newline
-            else:
-                self._end("closed its output")
-                return False
-        return True
-
-    async def _split(self, data: bytes) -> None:
-        end = data.find(b"\n")  # finds the end of a long line ten times as fast as `split` does
-        first = data if end < 0 else data[:end]
-        self._partial_size += len(first)
-        if self._partial_size > self._limits.line:  # `_read` checks _partial_size next and ends it
-            return
-        self._partial.append(first)
-        if self._partial_size > _LONG:
-            self._long = self._long or LongLine(self._limits.texts)
-            await self._take_in(self._long)
-        if end < 0:
-            return
-        if self._long is not None:
-            long, self._long = self._long, None
-            self._messages.extend(await _in_steps(long.messages(self._noise)))
-        else:
-            self._lines.append(b"".join(self._partial))
-        *lines, last = data[end + 1 :].split(b"\n")
-        self._lines.extend(lines)
-        self._partial, self._partial_size = [last], len(last)
-
-    async def _take_in(self, long: LongLine) -> None:
-        """Decode the part of a long line that has arrived."""
-        data, self._partial = b"".join(self._partial), []
-        await _in_steps(long.feed(data))
+        self._watchdog.watch()
 
     def _end(self, reason: str) -> None:
         if not self.ended.done():
             self.ended.set_result(reason)
-
-    def _wake(self) -> None:
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
 
     # messages
 
@@ -457,33 +276,11 @@ class LineTransport:
         """The message in a form that the SDK can handle. None if it was dropped or dealt with."""
         if message.get("method") is None:
             return self._checked_answer(message)
-        method, request = message["method"], "id" in message
-        request_id = message.get("id")
-        if request and (isinstance(request_id, (bool, float, dict, list))):
-            return self._reject(
-                None, -32600, "Invalid request: the id is neither a string nor a number", message
-            )
-        if isinstance(request_id, str) and len(request_id) > _LONGEST_NAME:
-            return self._reject(None, -32600, "Invalid request: the id is too long", message)
-        if not isinstance(method, str):
-            return self._reject(request_id, -32600, "Invalid request: the method is not a string", message)
-        if len(method) > _LONGEST_NAME:
-            return self._reject(
-                request_id, -32600, "Invalid request: the name of the method is too long", message
-            )
-        values = message.get("params")
-        if values is None:
-            values = {}
-        if not isinstance(values, dict):
-            if not request:
-                self._noise.say("sent params that are not an object", method)
-                return None
-            if isinstance(values, NotJson):
-                return self._reject(request_id, PARSE_ERROR, f"Parse error: {values}", message)
-            why = values if isinstance(values, Unusable) else "not an object"
-            return self._reject(request_id, INVALID_PARAMS, f"Invalid params: {why}", message)
+        if (fault := fault_in(message)) is not None:
+            return self._reject(fault, message)
+        method, request, request_id = message["method"], "id" in message, message.get("id")
         size = message.size if isinstance(message, Weighed) else None
-        params = Params(cast("dict[str, object]", values), request_id, self, size)
+        params = Params(message.get("params") or {}, request_id, self._flow, size)
         message["params"] = params
         try:
             if self._admit(method, params, request):
@@ -494,17 +291,15 @@ class LineTransport:
             if request:
                 self.post({"jsonrpc": "2.0", "id": request_id, "error": INTERNAL._asdict()})
             return None
-        weight = -(-self._limits.unfinished // self._limits.large) if params.large else 1
-        self._busy += weight
-        params.count(weight)
-        self.handed_out[id(params)] = params
+        self._flow.hand_out(params)
         return message
 
-    def _reject(self, request_id: RequestId, code: int, words: str, message: Message) -> None:
-        self._noise.say(words, _in_words(message.get("method")))
+    def _reject(self, fault: Fault, message: Message) -> None:
+        self._noise.say(fault.words, in_words(message["method"]))
         if "id" not in message:
             return
-        answer = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}}
+        error = {"code": fault.code, "message": fault.words}
+        answer = {"jsonrpc": "2.0", "id": fault.request_id, "error": error}
         if not self._sink.full:
             return self.post(answer)
         sending = asyncio.ensure_future(self.send(answer))  # counts as unfinished until there is room
@@ -516,17 +311,10 @@ class LineTransport:
         if key is None or key not in self._asked:
             # this includes answers that come twice, or after we gave up waiting and the SDK forgot the
             # question
-            self._noise.say("answered something it was not asked", _in_words(message.get("id")))
+            self._noise.say("answered something it was not asked", in_words(message.get("id")))
             return None
         self.on_answer(*self._asked.pop(key))
-        message["id"] = key
-        error = message.get("error")
-        if error is None:
-            message.pop("error", None)
-        else:
-            message.pop("result", None)
-            message["error"] = _error(error)
-        return message
+        return answer_for_sdk(message, key)
 
     # messages to bytes
 
@@ -540,42 +328,9 @@ class LineTransport:
             return encode({"jsonrpc": "2.0", "id": message.get("id"), "error": INTERNAL._asdict()})
 
 
-async def _in_steps(work: Generator[None, None, T]) -> T:
-    """Run the work to its end and return its result. Other tasks run after each step."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            return cast("T", done.value)
-        finally:
-            await asyncio.sleep(0)
-
-
 def _size(answer: Message) -> int:
     """The characters of the texts in an answer. Those of files and terminals may be long."""
     result = answer.get("result")
     if not isinstance(result, dict):
         return 0
     return sum(len(text) for text in cast("Message", result).values() if isinstance(text, str))
-
-
-def _in_words(value: object) -> str:
-    """An id or a method for the log. For anything else, only its type, because it may be of any size."""
-    return str(value)[:1000] if isinstance(value, (str, int, float)) else f"<{type(value).__name__}>"
-
-
-def _error(value: object) -> dict[str, object]:
-    """A JSON-RPC error object, whatever the agent sent."""
-    if isinstance(value, dict):
-        given = cast("dict[str, object]", value)
-        code, message = given.get("code"), given.get("message")
-        return {
-            "code": code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL.code,
-            "message": message if isinstance(message, str) and message else "Error",
-            "data": given.get("data"),
-        }
-    return {
-        "code": INTERNAL.code,
-        "message": value if isinstance(value, str) and value else "Error",
-        "data": None,
-    }

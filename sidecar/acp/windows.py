@@ -73,7 +73,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str
 
 
 class _StreamSink:
-    """A `transport.Sink` over asyncio's own writer."""
+    """A `byte_streams.Sink` over asyncio's own writer."""
 
     def __init__(self, stream: asyncio.StreamWriter) -> None:
         self._stream = stream

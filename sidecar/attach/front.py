@@ -14,7 +14,9 @@ from typing import Any, Protocol, cast
 from sidecar import __version__
 from sidecar.acp.errors import AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED, Failure
 from sidecar.acp.facts import at
-from sidecar.acp.transport import LineTransport, Params, RequestId
+from sidecar.acp.flow import Params
+from sidecar.acp.json_rpc import RequestId
+from sidecar.acp.transport import LineTransport
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 import anyio.to_thread
 
+from sidecar.acp.flow import Params
 from sidecar.acp.pipes import PipeWriter
-from sidecar.acp.transport import LineTransport, Params
+from sidecar.acp.transport import LineTransport
 from sidecar.attach.front import Front
 from sidecar.bridge import UNSUPPORTED
 from sidecar.bridge.calling import Calling

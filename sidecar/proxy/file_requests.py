@@ -10,11 +10,11 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from sidecar.acp import errors, files
+from sidecar.acp.byte_streams import Sink
 from sidecar.acp.errors import Failure
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.messages import encode
 from sidecar.acp.quirks import Quirks
-from sidecar.acp.transport import Sink
 from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal

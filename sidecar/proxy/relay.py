@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from sidecar.acp.byte_streams import Sink, Source
 from sidecar.acp.limits import WireLimits
-from sidecar.acp.transport import Sink, Source
 from sidecar.bridge.wire import Lines, Malformed
 
 READ = 64 * 1024

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sidecar.acp.byte_streams import Sink
 from sidecar.acp.quirks import Quirks
-from sidecar.acp.transport import Sink
 from sidecar.proxy.conversations import Conversations, SessionFolders
 from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.guest import Guest, Who

@@ -15,9 +15,10 @@ from acp.connection import Connection
 from acp.exceptions import RequestError
 
 from sidecar.acp import transport
+from sidecar.acp.flow import Params
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.messages import encode
-from sidecar.acp.transport import LineTransport, Params
+from sidecar.acp.transport import LineTransport
 from tests.support.acp_wire import HANGS, Wire
 
 LIMITS = WireLimits(line=10_000, unfinished=8, stalled=0.2)
@@ -394,7 +395,7 @@ async def test_an_agent_that_reads_slowly_is_not_given_up(monkeypatch: pytest.Mo
 
     async with side() as there:
         clock = Clock()
-        monkeypatch.setattr(there.transport, "_loop", clock)
+        monkeypatch.setattr(there.transport._watchdog, "_loop", clock)
         there.wire.room.clear()
         there.wire.request(1, "ping")
         for _ in range(1000):

@@ -47,26 +47,17 @@ def meta_shadows() -> None:
 
 def noise_is_fatal() -> None:
     """What the SDK's transport does: a line that is JSON and no object ends the connection."""
-    from sidecar.acp.transport import LineTransport
+    from sidecar.acp.line_parser import LineParser
 
-    split, read = LineTransport._split, LineTransport._read
-    ended: set[LineTransport] = set()
+    split = LineParser._split
 
-    async def strict(self: LineTransport, data: bytes) -> None:
-        await split(self, data)
+    def strict(self: LineParser, data: bytes) -> None:
+        split(self, data)
         if any(line.strip() in (b"42", b"null", b"[]") for line in self._lines):
-            ended.add(self)
             self._lines.clear()
-            self._end("sent a line that is no message")
+            self._too_long = True  # which ends the connection
 
-    async def fragile(self: LineTransport) -> bool:
-        if self in ended:
-            self._end("sent a line that is no message")
-            return False
-        return await read(self)
-
-    LineTransport._split = strict
-    LineTransport._read = fragile
+    LineParser._split = strict
 
 
 def wrong_params_go_unanswered() -> None:
@@ -352,14 +343,15 @@ def outputs_are_small() -> None:
 
 def refusals_are_always_written() -> None:
     """Those of malformed requests, also where nobody reads them; and they repeat ids of any length."""
-    from sidecar.acp import transport
+    from sidecar.acp import json_rpc
     from sidecar.acp.transport import LineTransport
 
     impatient()
-    transport._LONGEST_NAME = 1 << 40
+    json_rpc.LONGEST_NAME = 1 << 40
 
-    def reject(self: LineTransport, request_id: Any, code: int, words: str, message: Any) -> None:
-        self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
+    def reject(self: LineTransport, fault: json_rpc.Fault, message: Any) -> None:
+        error = {"code": fault.code, "message": fault.words}
+        self.post({"jsonrpc": "2.0", "id": fault.request_id, "error": error})
 
     LineTransport._reject = reject
 
@@ -404,10 +396,10 @@ def stopwatch() -> None:
 
 def lines_are_read_at_once() -> None:
     """Where a line is one thing, however long it is."""
-    from sidecar.acp import transport
+    from sidecar.acp import line_parser
 
     stopwatch()
-    transport._LONG = 1 << 40
+    line_parser._LONG = 1 << 40
 
 
 def any_number_of_values() -> None:
