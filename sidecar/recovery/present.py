@@ -19,7 +19,7 @@ from sidecar.core.escape import escape, plain
 from sidecar.core.merge import ConflictHunk
 from sidecar.journal.entry import Recorded, State, Texts
 from sidecar.recovery.files import shown
-from sidecar.recovery.revert import Outcome, Reverted
+from sidecar.recovery.revert import Reverted, RevertOutcome
 from sidecar.recovery.unified import unified
 
 PLACES_AT_MOST = 10
@@ -129,10 +129,10 @@ class Screen:
             if len(lines) > LINES_AT_MOST:
                 self._print(Text(f"      {'':<17}({len(lines) - LINES_AT_MOST} more lines)", "dim"))
 
-    def _sign(self, outcome: Outcome) -> Text:
+    def _sign(self, outcome: RevertOutcome) -> Text:
         if outcome.is_failure:
             return Text("✗" if self._unicode else "NO", "bold red")
-        if outcome is Outcome.ALREADY:
+        if outcome is RevertOutcome.ALREADY:
             return Text("=", "dim")
         return Text("✓" if self._unicode else "ok", "bold green")
 
@@ -179,22 +179,22 @@ def _progress(done: int, count: int) -> str:
 
 def _words(result: Reverted, *, dry_run: bool) -> Text:
     match result.outcome:
-        case Outcome.PUT_BACK:
+        case RevertOutcome.PUT_BACK:
             words, style = "would be taken back" if dry_run else "taken back", ""
-        case Outcome.REMOVED:
+        case RevertOutcome.REMOVED:
             words = (
                 "would be removed; the agent created it" if dry_run else "removed; the agent had created it"
             )
             style = ""
-        case Outcome.MADE_AGAIN:
+        case RevertOutcome.MADE_AGAIN:
             words, style = "would be created again" if dry_run else "created again", ""
-        case Outcome.ALREADY:
+        case RevertOutcome.ALREADY:
             words, style = "nothing to do: the file already has this text", "dim"
-        case Outcome.CONFLICT:
+        case RevertOutcome.CONFLICT:
             count = len(result.places)
             places = "one place was" if count == 1 else f"{count} places were"
             words, style = f"nothing changed: {places} edited since", "red"
-        case Outcome.STANDS:
+        case RevertOutcome.STANDS:
             return Text(f"nothing changed: {escape(result.why)}", "red")
     return Text(f"{words} {result.why}".rstrip(), style)
 

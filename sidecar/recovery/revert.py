@@ -47,7 +47,7 @@ AT_ONCE = 16
 T = TypeVar("T")
 
 
-class Outcome(Enum):
+class RevertOutcome(Enum):
     PUT_BACK = auto()
     REMOVED = auto()
     MADE_AGAIN = auto()
@@ -60,7 +60,7 @@ class Outcome(Enum):
 
     @property
     def is_failure(self) -> bool:
-        return self in (Outcome.CONFLICT, Outcome.STANDS)
+        return self in (RevertOutcome.CONFLICT, RevertOutcome.STANDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Reverted:
     path: str
     root: str
     writes: tuple[str, ...]
-    outcome: Outcome
+    outcome: RevertOutcome
     why: str = ""
     places: tuple[ConflictHunk, ...] = ()
     texts: Texts | None = None
@@ -191,7 +191,7 @@ class _Step:
     data: bytes | None
     now: Decoded | None
     after: str | None
-    outcome: Outcome
+    outcome: RevertOutcome
 
 
 class _Whole(NamedTuple):
@@ -235,14 +235,16 @@ class _Job:
 
     def through(self, live: Live) -> Reverted:
         if self._dry_run:
-            return self._done(Outcome.PUT_BACK, "in the editor, which has it open")
+            return self._done(RevertOutcome.PUT_BACK, "in the editor, which has it open")
         try:
             texts = self._texts()
         except JournalFailed as failed:
-            return self._done(Outcome.STANDS, str(failed))
+            return self._done(RevertOutcome.STANDS, str(failed))
         why = live.revert(self._path, self._writes, texts, self._session)
         return (
-            self._done(Outcome.PUT_BACK, "in the editor") if why is None else self._done(Outcome.STANDS, why)
+            self._done(RevertOutcome.PUT_BACK, "in the editor")
+            if why is None
+            else self._done(RevertOutcome.STANDS, why)
         )
 
     def on_disk(self) -> _Steps[Reverted]:
@@ -255,13 +257,17 @@ class _Job:
             try:
                 done.append((yield from self._these(whole, on_disk=any(map(_is_done, done)))))
             except JournalFailed as failed:
-                done.append(self._done(Outcome.STANDS, str(failed)))
+                done.append(self._done(RevertOutcome.STANDS, str(failed)))
             if done[-1].outcome.is_failure or self._dry_run:
                 break
-            if done[-1].outcome is Outcome.ALREADY:
+            if done[-1].outcome is RevertOutcome.ALREADY:
                 out += [write.id for write in some]
         self._writes = every
-        if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
+        if (
+            done[-1].outcome is RevertOutcome.ALREADY
+            and not self._dry_run
+            and not os.path.lexists(self._path)
+        ):
             self._prune()  # whoever removed the file may have left its folders, or was interrupted
         if out and not self._dry_run:
             self._store.finish_all(out, "undone")
@@ -310,8 +316,8 @@ class _Job:
                     before = None if step.now is None else step.now.text
                     return self._done(step.outcome, texts=Texts(before, step.after))
                 if refusal.kind is not Kind.CHANGED_ON_DISK:
-                    return self._done(Outcome.STANDS, refusal.message)
-        return self._done(Outcome.STANDS, "it keeps changing; try again")
+                    return self._done(RevertOutcome.STANDS, refusal.message)
+        return self._done(RevertOutcome.STANDS, "it keeps changing; try again")
 
     @cached_property
     def _every(self) -> Sequence[Recorded]:
@@ -331,12 +337,12 @@ class _Job:
         return [] if write.agent in TAKES_BACK else self._store.gone(write)
 
     def _whole(self) -> _Steps[Reverted]:
-        done = Outcome.ALREADY
+        done = RevertOutcome.ALREADY
         for run in self._runs():
             outcome = yield from self._put_whole(run)
             if isinstance(outcome, Reverted):
                 return outcome
-            done = outcome if done is Outcome.ALREADY else done
+            done = outcome if done is RevertOutcome.ALREADY else done
         return self._done(done)
 
     def _mark(self) -> bool:
@@ -384,11 +390,11 @@ class _Job:
                 runs.append([_Whole(write, *states)])
         return runs
 
-    def _put_whole(self, run: Sequence[_Whole]) -> _Steps[Outcome | Reverted]:
+    def _put_whole(self, run: Sequence[_Whole]) -> _Steps[RevertOutcome | Reverted]:
         root = files.folder_of(self._writes[0].root, self._path)
         now = disk.found(root, self._path, at_most=files.AT_MOST)
         if isinstance(now, Refusal):
-            return self._done(Outcome.STANDS, now.message)
+            return self._done(RevertOutcome.STANDS, now.message)
         first = next((one for one in run if now != one.before), run[-1])  # newer ones are already taken back
         write, before, after = first.write, run[-1].before, first.after
         if before is not None and first.before is not None and now is None and after is None:
@@ -398,12 +404,12 @@ class _Job:
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now == before or (now is None and after is None and self._is_removed_since(write)):
-            return Outcome.ALREADY
+            return RevertOutcome.ALREADY
         if now is not None and after is None and self._is_back(write):
             older = run[run.index(first) + 1 :]
-            return (yield from self._put_whole(older)) if older else Outcome.ALREADY
+            return (yield from self._put_whole(older)) if older else RevertOutcome.ALREADY
         if now != after and not (before is None and self._is_as_made(write, text_of(after), text_of(now))):
-            return self._done(Outcome.STANDS, "it is no longer what the agent left there")
+            return self._done(RevertOutcome.STANDS, "it is no longer what the agent left there")
         if not self._dry_run:
             entry = Entry(
                 self._session,
@@ -427,8 +433,14 @@ class _Job:
             writes = [one.write.id for one in run]
             refusal = _raised((yield _ToDo(entry, writes, partial(self._with_folders, before, put))))
             if refusal is not None:
-                return self._done(Outcome.STANDS, refusal.message)
-        return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
+                return self._done(RevertOutcome.STANDS, refusal.message)
+        return (
+            RevertOutcome.REMOVED
+            if before is None
+            else RevertOutcome.MADE_AGAIN
+            if now is None
+            else RevertOutcome.PUT_BACK
+        )
 
     def _is_removed_since(self, removal: Recorded) -> bool:
         """Whether somebody else has removed the file later. If so, only taking back that removal restores the file."""
@@ -503,25 +515,25 @@ class _Job:
         if isinstance(found, Resolved):
             contents = files.read(found)
             if isinstance(contents, Refusal):
-                return self._done(Outcome.STANDS, contents.message)
+                return self._done(RevertOutcome.STANDS, contents.message)
             data, now = contents
         elif isinstance(found, Refusal):
-            return self._done(Outcome.STANDS, found.message)
+            return self._done(RevertOutcome.STANDS, found.message)
         match take_back(None if now is None else now.text, texts):
             case Already() if now is None and self._is_removed_with_others_work():
-                return self._done(Outcome.STANDS, "it was removed since")
+                return self._done(RevertOutcome.STANDS, "it was removed since")
             case Already():
-                return self._done(Outcome.ALREADY)
+                return self._done(RevertOutcome.ALREADY)
             case Clash(places):
-                return self._done(Outcome.CONFLICT, places=places)
+                return self._done(RevertOutcome.CONFLICT, places=places)
             case Stands() if self._is_emptied(texts, now):
-                return _Step(found, data, now, None, Outcome.REMOVED)
+                return _Step(found, data, now, None, RevertOutcome.REMOVED)
             case Stands(why):
-                return self._done(Outcome.STANDS, why)
+                return self._done(RevertOutcome.STANDS, why)
             case Becomes(None):
-                return _Step(found, data, now, None, Outcome.REMOVED)
+                return _Step(found, data, now, None, RevertOutcome.REMOVED)
             case Becomes(after):
-                outcome = Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
+                outcome = RevertOutcome.MADE_AGAIN if now is None else RevertOutcome.PUT_BACK
                 return _Step(found, data, now, after, outcome)
 
     def _do(self, step: _Step) -> _Steps[Refusal | None]:
@@ -573,7 +585,7 @@ class _Job:
 
     def _done(
         self,
-        outcome: Outcome,
+        outcome: RevertOutcome,
         why: str = "",
         places: tuple[ConflictHunk, ...] = (),
         texts: Texts | None = None,
@@ -583,7 +595,7 @@ class _Job:
 
 
 def _is_done(one: Reverted) -> bool:
-    return one.outcome is not Outcome.ALREADY and not one.outcome.is_failure
+    return one.outcome is not RevertOutcome.ALREADY and not one.outcome.is_failure
 
 
 def _is_another_file(older: Recorded, newer: Recorded, removals: Sequence[str]) -> bool:
@@ -593,12 +605,14 @@ def _is_another_file(older: Recorded, newer: Recorded, removals: Sequence[str]) 
 
 def _altogether(done: Sequence[Reverted]) -> Reverted:
     """Combine the results of several steps with one file. Only the last step may have failed."""
-    changed = [one for one in done if one.outcome is not Outcome.ALREADY]
+    changed = [one for one in done if one.outcome is not RevertOutcome.ALREADY]
     if len(changed) < 2 or changed[-1].outcome.is_failure:
         return changed[-1] if changed else done[-1]
-    was_gone = changed[0].outcome is Outcome.MADE_AGAIN
-    is_gone = changed[-1].outcome is Outcome.REMOVED
-    outcome = Outcome.REMOVED if is_gone else Outcome.MADE_AGAIN if was_gone else Outcome.PUT_BACK
+    was_gone = changed[0].outcome is RevertOutcome.MADE_AGAIN
+    is_gone = changed[-1].outcome is RevertOutcome.REMOVED
+    outcome = (
+        RevertOutcome.REMOVED if is_gone else RevertOutcome.MADE_AGAIN if was_gone else RevertOutcome.PUT_BACK
+    )
     return replace(changed[-1], outcome=outcome)
 
 

@@ -17,7 +17,7 @@ from sidecar.journal.entry import JournalFailed, Recorded
 from sidecar.journal.selecting import Selection
 from sidecar.recovery.changes_command import fail, one_session
 from sidecar.recovery.live import Live
-from sidecar.recovery.revert import Outcome, new_session, revert
+from sidecar.recovery.revert import RevertOutcome, new_session, revert
 from sidecar.recovery.settle import settle
 
 INTERRUPTED = 130
@@ -104,7 +104,7 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
     screen = Screen()
     folder = os.path.realpath(os.getcwd())
     session = new_session()
-    results = list[Outcome]()
+    results = list[RevertOutcome]()
     changed = False
     count = len({write.path for write in writes})
     with _interrupted() as stopped, screen.progress(count) as show:
@@ -115,7 +115,7 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
             results.append(result.outcome)
             show(len(results))
             changed |= bool(
-                not dry_run and not result.outcome.is_failure and result.outcome is not Outcome.ALREADY
+                not dry_run and not result.outcome.is_failure and result.outcome is not RevertOutcome.ALREADY
             )
     failures = sum(outcome.is_failure for outcome in results)
     if failures:

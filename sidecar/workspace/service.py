@@ -77,7 +77,7 @@ from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage
-from sidecar.workspace.state.turns import Outcome, Turns
+from sidecar.workspace.state.turns import TurnOutcome, Turns
 
 REOPEN_SECONDS = 2.0
 """Seconds after its close within which a document may be opened again as part of a reload."""
@@ -335,7 +335,7 @@ class Workspace:
         context: Sequence[Mention] = (),
         *,
         by: Listener | None = None,
-    ) -> tuple[str, int, Awaitable[Outcome]]:
+    ) -> tuple[str, int, Awaitable[TurnOutcome]]:
         """Start a turn and return at once: the session, the turn, and an awaitable of its outcome. `by`: the listener that prompts, or None for the
         editor. Without a session, the default agent's newest one is used, or one is opened as part of the turn."""
         session = self._session(session_id) or self._opening.prepare(None)
@@ -393,7 +393,7 @@ class Workspace:
             self.state.beliefs.forget_session(session.id)
             given_back.soon(given_back.LARGE + 1)  # the size of its beliefs is not counted
 
-    def _note_commits(self, session: Session, outcome: Outcome) -> None:
+    def _note_commits(self, session: Session, outcome: TurnOutcome) -> None:
         """Note the commits made while an agent worked: they do not count as reviewed."""
         self._tasks.start_soon(lambda: self.review.committed.look(is_users=False))
 
@@ -401,7 +401,7 @@ class Workspace:
         self._records.reviewed(session_id, turn, verdict, changes)
         self._editor.reviewed(session_id, turn, verdict, changes)
 
-    def _record_end(self, session: Session, outcome: Outcome) -> None:
+    def _record_end(self, session: Session, outcome: TurnOutcome) -> None:
         Text.forget()  # the agent's next write is some time away
         self._records.reference(session.id, self._agents.reference(session.id))
         self._records.end(session.id, outcome)

@@ -12,7 +12,7 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.selecting import Selection
 from sidecar.journal.turns import FolderStart, TurnStart
 from sidecar.recovery.cut_off import settle
-from sidecar.recovery.revert import Outcome, revert
+from sidecar.recovery.revert import RevertOutcome, revert
 from sidecar.workspace.review.review import Selector
 from tests.support.journals import entry
 from tests.support.workspaces import QuietEditor, a_workspace
@@ -87,7 +87,7 @@ def test_made_for_one_turn_and_used_by_the_next(journal: Path, tmp_path: Path) -
         settle(store)
         for session in ("s", "t"):
             writes = store.entries(Selection(session=session))
-            assert [one.outcome for one in revert(store, writes, "r-1")] == [Outcome.REMOVED]
+            assert [one.outcome for one in revert(store, writes, "r-1")] == [RevertOutcome.REMOVED]
     assert not folder.exists()
 
 
@@ -97,7 +97,7 @@ def test_a_revert_that_made_them_again_is_reverted(journal: Path, tmp_path: Path
         removed = store.begin(entry(NEW, None, str(path), root=str(tmp_path)))
         store.finish(removed, "done")
         (result,) = revert(store, store.entries(), "r-1")
-        assert result.outcome is Outcome.MADE_AGAIN
+        assert result.outcome is RevertOutcome.MADE_AGAIN
         assert path.read_text() == NEW
         list(revert(store, [one for one in store.entries() if one.session == "r-1"], "r-2"))
     assert not (tmp_path / "outer").exists()

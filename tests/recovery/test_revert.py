@@ -15,7 +15,7 @@ from sidecar.journal import Store
 from sidecar.journal.entry import Recorded, Texts
 from sidecar.journal.selecting import Selection
 from sidecar.recovery import revert as module
-from sidecar.recovery.revert import Outcome, Reverted, new_session, revert
+from sidecar.recovery.revert import Reverted, RevertOutcome, new_session, revert
 from tests.support.journals import entry, numbered
 
 
@@ -73,7 +73,7 @@ def test_later_work_stays_and_the_revert_can_be_reverted(bench: Bench) -> None:
     write = bench.write("a.txt", before, after)
     bench.path("a.txt").write_text(after + "mine\n")
     (result,) = bench.revert(write)
-    assert result.outcome is Outcome.PUT_BACK
+    assert result.outcome is RevertOutcome.PUT_BACK
     assert bench.path("a.txt").read_text() == before + "mine\n"
     assert bench.states() == "undone done"
     newest = bench.store.entries()[0]
@@ -121,7 +121,7 @@ def test_conflicts_leave_the_file_alone_and_other_files_are_done(bench: Bench) -
     mine = after.replace("three ", "drei ")
     bench.path("a.txt").write_text(mine)
     results = {Path(one.path).name: one for one in bench.revert()}
-    assert results["a.txt"].outcome is Outcome.CONFLICT
+    assert results["a.txt"].outcome is RevertOutcome.CONFLICT
     assert [place.start_line for place in results["a.txt"].places] == [3]
     assert bench.path("a.txt").read_text() == mine
     assert bench.path("b.txt").read_text() == "b\n"
@@ -151,10 +151,10 @@ def test_files_the_agent_made(bench: Bench) -> None:
     bench.path("deleted").unlink()
     results = {Path(one.path).name: one.outcome for one in bench.revert()}
     assert results == {
-        "unchanged": Outcome.REMOVED,
-        "edited": Outcome.STANDS,
-        "deleted": Outcome.ALREADY,
-        "empty": Outcome.REMOVED,
+        "unchanged": RevertOutcome.REMOVED,
+        "edited": RevertOutcome.STANDS,
+        "deleted": RevertOutcome.ALREADY,
+        "empty": RevertOutcome.REMOVED,
     }
     assert [path.name for path in bench.folder.iterdir()] == ["edited"]
     assert bench.path("edited").read_text() == "agent's\nmine\n"
@@ -168,7 +168,7 @@ def test_a_file_that_was_removed_is_made_again_as_it_was(bench: Bench) -> None:
     bench.path("a.txt").write_bytes(b"")
     write = bench.write("a.txt", "grün\r\n", None, "utf-16-le", codecs.BOM_UTF16_LE)
     (result,) = bench.revert(write)
-    assert result.outcome is Outcome.MADE_AGAIN
+    assert result.outcome is RevertOutcome.MADE_AGAIN
     assert bench.path("a.txt").read_bytes() == codecs.BOM_UTF16_LE + "grün\r\n".encode("utf-16-le")
 
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_done_is_said_and_nothing_changed(bench: Bench, tmp_path:
     write = bench.write("a.txt", "a\n", "b\n")
     in_the_way(bench.path("a.txt"))
     (result,) = bench.revert(write)
-    assert result.outcome is Outcome.STANDS
+    assert result.outcome is RevertOutcome.STANDS
     assert result.why
     assert bench.states().startswith("done")
     assert not (tmp_path / "outside.txt").exists() or (tmp_path / "outside.txt").read_text() == "b\n"
@@ -217,7 +217,7 @@ def test_what_cannot_be_journalled_is_not_done(bench: Bench) -> None:
     connection = bench.store._open.connection
     connection.execute("CREATE TRIGGER no BEFORE INSERT ON writes BEGIN SELECT raise(ABORT, 'no'); END")
     (result,) = revert(bench.store, writes, new_session())
-    assert result.outcome is Outcome.STANDS
+    assert result.outcome is RevertOutcome.STANDS
     assert "journal" in result.why
     assert bench.path("a.txt").read_text() == "b\n"
 
@@ -239,7 +239,7 @@ def test_a_file_that_changes_meanwhile_is_looked_at_again(
 
     monkeypatch.setattr(module.disk, "save", save)
     (result,) = bench.revert(write)
-    assert result.outcome is Outcome.PUT_BACK
+    assert result.outcome is RevertOutcome.PUT_BACK
     assert bench.path("a.txt").read_text() == before + "mine\nmine too\n"
     assert bench.states() == "undone failed failed done"
 
@@ -255,14 +255,14 @@ def test_a_file_that_never_stands_still(bench: Bench, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module.disk, "save", save)
     (result,) = bench.revert(write)
-    assert (result.outcome, result.why) == (Outcome.STANDS, "it keeps changing; try again")
+    assert (result.outcome, result.why) == (RevertOutcome.STANDS, "it keeps changing; try again")
 
 
 def test_a_dry_run_changes_nothing(bench: Bench) -> None:
     bench.write("a.txt", "a\n", "b\n")
     bench.write("new.txt", None, "new\n")
     results = bench.revert(dry_run=True)
-    assert [one.outcome for one in results] == [Outcome.REMOVED, Outcome.PUT_BACK]
+    assert [one.outcome for one in results] == [RevertOutcome.REMOVED, RevertOutcome.PUT_BACK]
     assert results[1].texts == ("b\n", "a\n")
     assert bench.path("a.txt").read_text() == "b\n"
     assert bench.states() == "done done"
@@ -275,7 +275,7 @@ def test_a_write_in_another_folder_of_the_session(bench: Bench, tmp_path: Path) 
     write = bench.store.begin(entry("a\n", "b\n", str(elsewhere / "a.txt"), root=str(bench.folder)))
     bench.store.finish(write, "done")
     (result,) = bench.revert(write)
-    assert result.outcome is Outcome.PUT_BACK
+    assert result.outcome is RevertOutcome.PUT_BACK
     assert (elsewhere / "a.txt").read_text() == "a\n"
 
 
@@ -300,15 +300,19 @@ class FakeLive:
         self.looked.append(path)
 
 
-@pytest.mark.parametrize(("answer", "outcome"), [(None, Outcome.PUT_BACK), ("it is busy", Outcome.STANDS)])
-def test_what_an_editor_has_open_goes_through_it(bench: Bench, answer: str | None, outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [(None, RevertOutcome.PUT_BACK), ("it is busy", RevertOutcome.STANDS)]
+)
+def test_what_an_editor_has_open_goes_through_it(
+    bench: Bench, answer: str | None, outcome: RevertOutcome
+) -> None:
     one = bench.write("a.txt", "a\n", "b\n")
     two = bench.write("a.txt", "b\n", "c\n")
     bench.write("b.txt", "a\n", "b\n")
     live = FakeLive(str(bench.path("a.txt")), answer)
     results = list(revert(bench.store, bench.writes(), "r-1", live=live))
     assert live.asked == [(str(bench.path("a.txt")), [two, one], "r-1")]
-    assert [result.outcome for result in results] == [Outcome.PUT_BACK, outcome]
+    assert [result.outcome for result in results] == [RevertOutcome.PUT_BACK, outcome]
     assert bench.path("a.txt").read_text() == "c\n"
     assert bench.path("b.txt").read_text() == "a\n"
 
@@ -325,7 +329,7 @@ def test_what_only_the_disk_can_say_is_put_back_there_and_the_editor_is_told(
     bench.store.finish(bench.store.begin(mode), "done")
     live = FakeLive(str(path), None)
     (result,) = revert(bench.store, bench.writes(), "r-1", live=live, dry_run=is_dry)
-    assert result.outcome is Outcome.PUT_BACK
+    assert result.outcome is RevertOutcome.PUT_BACK
     assert (live.asked, live.looked) == ([], [] if is_dry else [str(path)])
 
 
@@ -393,7 +397,7 @@ def test_a_file_that_two_have_removed(bench: Bench) -> None:
     mine = made.replace("3", "mine")
     again = bench.write("a.txt", mine, None, session="other", states=(FileState(mine.encode(), 0o644), None))
     (result,) = bench.revert(removed)
-    assert result.outcome is Outcome.ALREADY
+    assert result.outcome is RevertOutcome.ALREADY
     assert not bench.path("a.txt").exists()
     bench.revert(again)
     assert bench.path("a.txt").read_text() == mine

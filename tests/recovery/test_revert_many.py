@@ -17,7 +17,7 @@ from sidecar.journal import Store
 from sidecar.journal.entry import Entry, EntryState, JournalFailed
 from sidecar.recovery import present
 from sidecar.recovery.present import Screen
-from sidecar.recovery.revert import TOGETHER, Outcome, new_session, revert
+from sidecar.recovery.revert import TOGETHER, RevertOutcome, new_session, revert
 from sidecar.recovery.revert_command import INTERRUPTED
 from tests.recovery.test_commands import Shell, shell
 from tests.support.journals import entry
@@ -65,7 +65,7 @@ def test_many_files_cost_few_transactions(store: CountingStore, tmp_path: Path) 
     writes = store.entries()
     store.waits.clear()
     results = list(revert(store, writes, new_session()))
-    assert {result.outcome for result in results} == {Outcome.PUT_BACK, Outcome.MADE_AGAIN}
+    assert {result.outcome for result in results} == {RevertOutcome.PUT_BACK, RevertOutcome.MADE_AGAIN}
     assert [result.path for result in results] == [write.path for write in writes]
     assert all(file.read_text() == "before\n" for file in files)
     assert store.waits == [TOGETHER, 3]
@@ -99,7 +99,7 @@ def test_a_journal_that_cannot_be_written_stops_every_one(store: CountingStore, 
     store.fails = True
     results = list(revert(store, store.entries(), new_session()))
     assert [(result.outcome, result.why) for result in results] == [
-        (Outcome.STANDS, "the disk with the journal is full")
+        (RevertOutcome.STANDS, "the disk with the journal is full")
     ] * 6
     assert [file.exists() and file.read_text() for file in files] == ["after\n", "after\n", False] * 2
 
@@ -113,7 +113,7 @@ def test_what_a_folder_was_made_of_is_put_back_after_what_is_in_it(
         store.finish(store.begin(entry(before, after, str(path), root=str(tmp_path))), "done")
     folder.write_text("file\n")
     results = list(revert(store, store.entries(), new_session()))
-    assert [result.outcome for result in results] == [Outcome.REMOVED, Outcome.MADE_AGAIN]
+    assert [result.outcome for result in results] == [RevertOutcome.REMOVED, RevertOutcome.MADE_AGAIN]
     assert (folder / "x.txt").read_text() == "in it\n"
 
 

@@ -17,7 +17,7 @@ from sidecar.core.ledger import Author
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.selecting import Selection
-from sidecar.recovery.revert import Outcome, revert
+from sidecar.recovery.revert import RevertOutcome, revert
 from sidecar.recovery.revert_command import why_not
 from sidecar.recovery.settle import settle
 from sidecar.workspace.review.review import Selector
@@ -69,7 +69,7 @@ def test_taken_back(tmp_path: Path, before: FileState | None, after: FileState |
         if edited:
             # A mode is put back whatever the file holds by now; anything else of the user's stays.
             wanted = FileState(b"mine", 0o640)
-            assert result.outcome is Outcome.STANDS
+            assert result.outcome is RevertOutcome.STANDS
         else:
             wanted = before
             assert not result.outcome.is_failure
@@ -78,22 +78,22 @@ def test_taken_back(tmp_path: Path, before: FileState | None, after: FileState |
 
 
 OLD, NEW, NEWER = (FileState(text, 0o644) for text in (b"one\ntwo\n", b"one\nTWO\n", b"ONE\nTWO\n"))
-STEPS: dict[str, tuple[list[FileState | None], Outcome]] = {
-    "removed, and made anew": ([OLD, None, NEW], Outcome.PUT_BACK),
-    "changed, removed, and made anew": ([OLD, NEW, None, NEWER], Outcome.PUT_BACK),
-    "removed, made anew, and removed": ([OLD, None, NEW, None], Outcome.MADE_AGAIN),
-    "changed, and removed": ([OLD, NEW, None], Outcome.MADE_AGAIN),
-    "made, removed, and made anew": ([None, OLD, None, NEW], Outcome.REMOVED),
+STEPS: dict[str, tuple[list[FileState | None], RevertOutcome]] = {
+    "removed, and made anew": ([OLD, None, NEW], RevertOutcome.PUT_BACK),
+    "changed, removed, and made anew": ([OLD, NEW, None, NEWER], RevertOutcome.PUT_BACK),
+    "removed, made anew, and removed": ([OLD, None, NEW, None], RevertOutcome.MADE_AGAIN),
+    "changed, and removed": ([OLD, NEW, None], RevertOutcome.MADE_AGAIN),
+    "made, removed, and made anew": ([None, OLD, None, NEW], RevertOutcome.REMOVED),
     "its mode, its text, its mode": (
         [OLD, FileState(OLD.data, 0o755), FileState(NEW.data, 0o755), FileState(NEW.data, 0o600)],
-        Outcome.PUT_BACK,
+        RevertOutcome.PUT_BACK,
     ),
 }
 
 
 @pytest.mark.parametrize(("states", "outcome"), STEPS.values(), ids=STEPS)
 def test_what_was_done_to_one_file_in_turn_is_taken_back_in_turn(
-    tmp_path: Path, states: list[FileState | None], outcome: Outcome
+    tmp_path: Path, states: list[FileState | None], outcome: RevertOutcome
 ) -> None:
     """In one revert: what is newer in the file is taken back with it (turns seed 1002035)."""
     folder = (tmp_path / "w").resolve()
@@ -155,7 +155,7 @@ def test_a_revert_that_was_interrupted_goes_on(tmp_path: Path) -> None:
         settle(store)
         left = [one for one in store.entries() if one.session == "s" and why_not(one, store) is None]
         (result,) = revert(store, left, "r-2")
-    assert result.outcome is Outcome.MADE_AGAIN
+    assert result.outcome is RevertOutcome.MADE_AGAIN
     assert there(folder / "f") == BYTES
 
 
@@ -175,7 +175,7 @@ def test_a_file_that_was_moved_with_work_in_it_that_is_taken_back_first(tmp_path
         store.finish(store.begin(back), "done")
         path.write_text("one\nmine\n" if edited else "one\ntwo\n")
         (result,) = revert(store, [one for one in store.entries() if one.session == "b"], "r-1")
-        assert result.outcome is (Outcome.STANDS if edited else Outcome.REMOVED)
+        assert result.outcome is (RevertOutcome.STANDS if edited else RevertOutcome.REMOVED)
         assert path.exists() is edited
 
 
@@ -334,7 +334,7 @@ async def test_what_was_made_where_another_had_removed_it(
     def is_reverted() -> None:
         with Store(journal) as store:
             (done,) = revert(store, store.entries(Selection(session="second")), "r-1")
-            assert done.outcome is Outcome.ALREADY
+            assert done.outcome is RevertOutcome.ALREADY
 
     if restarted:
         is_reverted()
@@ -370,7 +370,7 @@ def test_a_removal_is_over_where_the_file_was_back_when_it_was_written_next(
             store.finish(store.begin(write), "done")
         path.write_text("ONE\ntyped\nTHREE\n")
         (result,) = revert(store, store.entries(), "r-1")
-        assert result.outcome is Outcome.PUT_BACK
+        assert result.outcome is RevertOutcome.PUT_BACK
         assert path.read_text() == base.replace("two", "typed")
         assert {one.state for one in store.entries() if one.agent == "agent"} == {"undone"}
 
@@ -413,12 +413,12 @@ def test_a_file_that_another_worked_in_and_removed_is_taken_back_after_that(
         gone = store.begin(entry("one\nTWO\n", None, str(path), session="other", states=states, **more))
         store.finish_all([made, edit, gone], "done")
 
-        def taken_back(session: str) -> Outcome:
+        def taken_back(session: str) -> RevertOutcome:
             (done,) = revert(store, store.entries(Selection(session=session)), "r-1")
             return done.outcome
 
-        assert taken_back("one") is Outcome.STANDS
+        assert taken_back("one") is RevertOutcome.STANDS
         assert not taken_back("other").is_failure
         assert path.read_text() == "one\ntwo\n"
-        assert taken_back("one") is Outcome.REMOVED
+        assert taken_back("one") is RevertOutcome.REMOVED
     assert not path.exists()

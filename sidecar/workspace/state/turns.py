@@ -16,7 +16,7 @@ from sidecar.workspace.state.sessions import Session, Sessions
 
 log = logging.getLogger(__name__)
 
-Outcome = dict[str, object]
+TurnOutcome = dict[str, object]
 """`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` as a message if the turn failed."""
 
 FAILED = "failed"
@@ -41,7 +41,7 @@ class Turns:
         """Called when an agent is given a turn's prompt."""
         self.finishing: list[Callable[[Session], Awaitable[None]]] = []
         """Awaited as the last part of a turn, once the agent has ended it or failed."""
-        self.ended: list[Callable[[Session, Outcome], None]] = []
+        self.ended: list[Callable[[Session, TurnOutcome], None]] = []
         """Called at the end of each turn, before its outcome is published."""
 
     def start(
@@ -49,7 +49,7 @@ class Turns:
         session: Session,
         before: Callable[[], Awaitable[Sequence[Json]]],
         work: Callable[[Sequence[Json]], Awaitable[str]] | None = None,
-    ) -> tuple[int, Awaitable[Outcome]]:
+    ) -> tuple[int, Awaitable[TurnOutcome]]:
         """Start a turn. `before` is its first step and returns the prompt to send. `work` runs for the length of the turn and returns its stop
         reason, in place of a prompt to one of our agents. Raises AgentFailed while the session's previous turn is running."""
         if session.running:
@@ -61,7 +61,7 @@ class Turns:
         self._sessions.used(session)
         done = self._done[session.id] = anyio.Event()
         self._preparing[session.id] = anyio.CancelScope()
-        outcome: Outcome = {"sessionId": session.id, "turn": turn}
+        outcome: TurnOutcome = {"sessionId": session.id, "turn": turn}
         self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
 
         async def prompt(blocks: Sequence[Json]) -> str:
@@ -75,7 +75,7 @@ class Turns:
                 if self._done.get(session.id) is done:
                     del self._done[session.id]
 
-        async def end() -> Outcome:
+        async def end() -> TurnOutcome:
             await done.wait()
             return outcome
 
@@ -109,7 +109,7 @@ class Turns:
     async def _run(
         self,
         session: Session,
-        outcome: Outcome,
+        outcome: TurnOutcome,
         before: Callable[[], Awaitable[Sequence[Json]]],
         work: Callable[[Sequence[Json]], Awaitable[str]],
     ) -> None:
