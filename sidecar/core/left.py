@@ -42,12 +42,12 @@ class Smaller(NamedTuple):
 
     text: str
     """The text of the larger place before that edit."""
-    place: Place
+    place: LeftPlace
     """Its offsets are in `text`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LeftPlace:
     """The stretch from `start` to `end` once had another text: `said`, of `size` code points. `said` is None if only the size is known. All `hunks` were
     in `said`, between `first` and `last`. Their offsets count from its start."""
 
@@ -71,7 +71,7 @@ class Place:
             return self.start <= edit.start <= self.end
         return edit.start <= self.end and self.start <= edit.end
 
-    def after(self, edit: Edit, before: Callable[[], Text | None]) -> Place:
+    def after(self, edit: Edit, before: Callable[[], Text | None]) -> LeftPlace:
         """The place after an edit. `before` returns the text that the edit changed, or None if it is not known."""
         if not self.is_in(edit):
             return self._moved(edit.growth if edit.end < self.start else 0)
@@ -89,7 +89,7 @@ class Place:
             )
             if self.said is not None:
                 said = f"{text[:more]}{self.said}{text[len(text) - behind :]}"
-        return Place(
+        return LeftPlace(
             start,
             end + edit.growth,
             more + self.size + behind,
@@ -102,10 +102,10 @@ class Place:
             self.write,
         )
 
-    def _moved(self, by: int) -> Place:
+    def _moved(self, by: int) -> LeftPlace:
         return replace(self, start=self.start + by, end=self.end + by) if by else self
 
-    def shrunk(self, text: Text) -> Place:
+    def shrunk(self, text: Text) -> LeftPlace:
         """The place as it was before the newest edits that reached beyond it, as far as `text` undoes them."""
         place = self
         while place.smaller:
@@ -165,7 +165,7 @@ class Place:
 class Left:
     """All places of one text, oldest first."""
 
-    places: tuple[Place, ...] = ()
+    places: tuple[LeftPlace, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.places)
@@ -205,7 +205,7 @@ class Left:
         write: str = "",
     ) -> Left:
         """The places with a new one for `hunks`, which the edit changed or took out of review. `hunks` are in order, with offsets from before the edit.
-        `newest` is the highest hunk number before the edit, `write` as in `Place`."""
+        `newest` is the highest hunk number before the edit, `write` as in `LeftPlace`."""
         start, end = min(edit.start, hunks[0].start), max(edit.end, hunks[-1].end)
         if (start, end) == (hunks[0].start, hunks[0].end):
             said: AnyText | None = hunks[0].said
@@ -214,7 +214,7 @@ class Left:
             said = None if whole is None else whole.part(start, end)
         inner = tuple(hunk.moved(-start) for hunk in hunks)
         size = end - start
-        place = Place(start, end + edit.growth, size, said, 0, size, inner, newest, write=write)
+        place = LeftPlace(start, end + edit.growth, size, said, 0, size, inner, newest, write=write)
         return Left(_bounded((*self.places, place)))
 
     def back(
@@ -223,7 +223,7 @@ class Left:
         """After an edit that led to `text`, put the hunks that come back into `now`. `rest_of` returns the part of such a hunk that is still to be
         reviewed. Returns the places that remain, and whether any hunks came back."""
         made = Edit(edit.start, edit.start + len(edit.new), "")
-        left: list[Place] = []
+        left: list[LeftPlace] = []
         for place in reversed(self.places):
             is_met = place.is_in(made)
             place = place.shrunk(text) if is_met else place
@@ -236,11 +236,11 @@ class Left:
         return Left(tuple(reversed(left))), len(left) < len(self.places)
 
 
-def _bounded(places: Sequence[Place]) -> tuple[Place, ...]:
+def _bounded(places: Sequence[LeftPlace]) -> tuple[LeftPlace, ...]:
     return tuple(reversed(list(_newest(reversed(places[-MAX_PLACES:])))))
 
 
-def _newest(places: Iterator[Place]) -> Iterator[Place]:
+def _newest(places: Iterator[LeftPlace]) -> Iterator[LeftPlace]:
     room = MAX_SAID
     for number, place in enumerate(places):
         room -= len(place.said or "")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Place, Splice, Step
+from sidecar.demo.buffer import Buffer, ContentChange, Encoding, LspPosition, Splice, Step
 
 BOM = "\ufeff"
 _LANGUAGES = {
@@ -61,8 +61,8 @@ Event = Opened | Changed | Saved | Closed
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    start: Place
-    end: Place
+    start: LspPosition
+    end: LspPosition
     text: str
 
 

@@ -44,7 +44,7 @@ class Unsuitable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DemoFolder:
     """The demo's folder, and the text that its file must have at the end."""
 
     folder: Path
@@ -120,13 +120,13 @@ def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool
     return held
 
 
-async def _play(stage: Stage, place: Place, editor: DemoEditor, agent: str) -> list[Check]:
+async def _play(stage: Stage, place: DemoFolder, editor: DemoEditor, agent: str) -> list[Check]:
     async with editor:
         return await play(stage, place.story(), editor, agent, Tap(str(place.log)))
 
 
 @contextmanager
-def _place(path: str | None) -> Generator[Place]:
+def _place(path: str | None) -> Generator[DemoFolder]:
     data = (SAMPLE / SAMPLE_FILE).read_bytes() if path is None else _suitable(path)
     with tempfile.TemporaryDirectory(prefix="acp-sidecar-demo-", ignore_cleanup_errors=True) as temporary:
         base = Path(temporary).resolve()
@@ -139,7 +139,7 @@ def _place(path: str | None) -> Generator[Place]:
             file = folder / Path(path).name
             file.write_bytes(data)
         source = None if path is None else Path(path)
-        yield Place(folder, file, data, source, base / "wire.log", base / "state")
+        yield DemoFolder(folder, file, data, source, base / "wire.log", base / "state")
 
 
 def _suitable(path: str) -> bytes:
@@ -159,7 +159,7 @@ def _suitable(path: str) -> bytes:
     return data
 
 
-def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> AgentCommand:
+def _agent_settings(agent: Sequence[str] | None, place: DemoFolder, watched: bool) -> AgentCommand:
     """Return the agent's entry in `agents`: the wiretap, and the agent behind it."""
     if agent is None:
         pace = PACE_WATCHED if watched else PACE

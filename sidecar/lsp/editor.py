@@ -21,7 +21,7 @@ from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
 from sidecar.lsp.message_buttons import Button, MessageButtons
 from sidecar.lsp.progress import NoProgress, ProgressBoard
-from sidecar.lsp.questions import Place, Questions
+from sidecar.lsp.questions import Questions, QuestionView
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.told_back import ToldBack
 from sidecar.lsp.updates import Updates
@@ -55,7 +55,7 @@ _MESSAGE_LIMIT = 4000
 """The number of characters in a message box or a log entry. Of a longer message, the head and the tail are shown."""
 
 
-class Chats(Place, Protocol):
+class Chats(QuestionView, Protocol):
     """The transcripts, as far as the editor port feeds them."""
 
     def session_update(self, session_id: str, update: Json) -> None: ...

@@ -41,8 +41,8 @@ _DETAILS = ("target", "argv", "cwd", "env", "diff")
 Ways = list[Coroutine[object, object, str | None]]
 
 
-class Place(Protocol):
-    """A place where a question can be shown in addition to a message box, or instead of one: the transcripts."""
+class QuestionView(Protocol):
+    """Something in which a question can be shown in addition to a message box, or instead of one: the transcripts."""
 
     def has(self, session_id: str) -> bool:
         """Whether a transcript of this session exists."""
@@ -66,7 +66,7 @@ class Questions:
         self._wire = wire
         self._capabilities = capabilities
         self._show_document = show_document
-        self.place: Place | None = None
+        self.place: QuestionView | None = None
         self._open: list[Question] = []
 
     def open(self) -> list[dict[str, object]]:
