@@ -27,7 +27,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
@@ -88,7 +88,7 @@ class Equipment:
 
 
 class AgentProcesses:
-    service: AnyService | None = None
+    service: AnyWorkspace | None = None
     """Answers the agents' requests. Set before the first agent is started."""
 
     def __init__(

@@ -26,7 +26,7 @@ from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.own_tools.plugins import SERVER
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
@@ -96,9 +96,9 @@ class HostedAgents:
         self._own_tools = own_tools
         self._processes = AgentProcesses(agents, equipment, found, told, self._died, self.cancel)
         self._sessions: dict[str, _Session] = {}
-        self._service: AnyService | None = None
+        self._service: AnyWorkspace | None = None
 
-    def serve(self, service: AnyService) -> None:
+    def serve(self, service: AnyWorkspace) -> None:
         """Set the service that answers the agents' requests. Call this once, before the first session."""
         self._service = self._processes.service = service
 

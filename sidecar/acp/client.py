@@ -30,7 +30,7 @@ from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.sdk import AGENT_METHODS, PROTOCOL_VERSION, Connection, RequestError
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport
 from sidecar.core.escape import plain
@@ -65,7 +65,7 @@ class AgentConnection:
         agent: str,
         reader: Source,
         sink: Sink,
-        service: AnyService,
+        service: AnyWorkspace,
         *,
         fs: bool = True,
         offers: Offers = Offers(),  # noqa: B008  # frozen

@@ -20,7 +20,7 @@ from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import quirks_of
 from sidecar.acp.read_only import AS_EVER, ReadOnly
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
 from sidecar.lasting import lasting
@@ -89,7 +89,7 @@ class Host:
         agent: str,
         command: Command,
         cwd: str,
-        service: AnyService,
+        service: AnyWorkspace,
         limits: Limits,
         ladder: Ladder,
         on_death: Callable[[Host, str], None],

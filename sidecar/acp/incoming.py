@@ -34,7 +34,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS, RequestError
-from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
+from sidecar.acp.service import AnyWorkspace, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport
 from sidecar.core.any_text import AnyText, narrowed
@@ -140,7 +140,7 @@ class Incoming:
     def __init__(
         self,
         agent: str,
-        service: AnyService,
+        service: AnyWorkspace,
         *,
         fs: bool,
         offers: Offers,

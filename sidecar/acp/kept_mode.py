@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from sidecar.acp.incoming import OpenSession
 from sidecar.acp.read_only import DENIED, ReadOnly
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed
 
@@ -22,7 +22,7 @@ class KeptMode:
         self,
         agent: str,
         read_only: ReadOnly,
-        service: AnyService,
+        service: AnyWorkspace,
         choose: Callable[[str, str], Awaitable[object]],
     ) -> None:
         self._agent = agent

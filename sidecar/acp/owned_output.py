@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from sidecar.acp.dialect import OWNED
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.session_ports import CommandEnd
@@ -27,7 +27,7 @@ def is_one(update: Json) -> bool:
     return update.get("sessionUpdate") in (OUTPUT, ENDED)
 
 
-def hand_over(service: AnyService, session_id: str, update: Json) -> None:
+def hand_over(service: AnyWorkspace, session_id: str, update: Json) -> None:
     terminal, output = update.get("terminalId"), update.get("output")
     if not isinstance(terminal, str) or not terminal.startswith(OWNED):
         return

@@ -42,7 +42,7 @@ class Written(Protocol):
         ...
 
 
-class Service(Protocol[T]):
+class AcpWorkspace(Protocol[T]):
     """The workspace facade. `T` is its own kind of ticket."""
 
     def ticket(self, session_id: str, path: str, access: Literal["read", "write"]) -> T:
@@ -132,11 +132,11 @@ class Service(Protocol[T]):
 
 
 class ReadsNow(Protocol[T_contra]):
-    """An optional addition to `Service`: reads that need no waiting are answered as soon as they arrive."""
+    """An optional addition to `AcpWorkspace`: reads that need no waiting are answered as soon as they arrive."""
 
     def read_now(self, ticket: T_contra, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """Like `read`, synchronously. None if the answer has to wait for anything; then `read` is called."""
         ...
 
 
-AnyService: TypeAlias = Service[Any]
+AnyWorkspace: TypeAlias = AcpWorkspace[Any]

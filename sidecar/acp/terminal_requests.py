@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sidecar.acp import command_line, errors
 from sidecar.acp.command_line import CommandLine, Run, merged
 from sidecar.acp.errors import Failure
-from sidecar.acp.service import AnyService
+from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.terminals import Terminal, Terminals, output_of, status_of
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
@@ -71,7 +71,7 @@ class SessionTerminals:
 
     def __init__(
         self,
-        service: AnyService,
+        service: AnyWorkspace,
         session_id: str,
         env: Mapping[str, str],
         runs: Runs = RunsHere(),  # noqa: B008  # no state

@@ -74,7 +74,7 @@ class Conversations(Protocol):
     ) -> Sequence[Json]: ...
 
 
-class Service(Protocol):
+class AttachWorkspace(Protocol):
     """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property
@@ -94,7 +94,7 @@ class Service(Protocol):
 class Attached:
     """One client. It is an `audience.Listener`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: AttachWorkspace) -> None:
         self._service = service
         self._guest: Session | None = None
         self._inbox = Inbox(lambda: self._drop(TOO_SLOW))

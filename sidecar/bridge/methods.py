@@ -27,7 +27,7 @@ class Applying(Protocol):
     async def apply(self, change: Change) -> ApplyResult: ...
 
 
-class Service(Protocol):
+class BridgeWorkspace(Protocol):
     """The part of the workspace that the bridge uses."""
 
     def status(self) -> Mapping[str, Any]: ...
@@ -35,7 +35,7 @@ class Service(Protocol):
     def applier(self) -> Applying: ...
 
 
-def methods(service: Service) -> dict[str, Method]:
+def methods(service: BridgeWorkspace) -> dict[str, Method]:
     """The methods of every sidecar, by name. Doors add their own to the table."""
 
     async def status(params: Mapping[str, Any]) -> object:

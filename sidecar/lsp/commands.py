@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from sidecar.lsp import ext
 from sidecar.lsp.protocol import Failed, InvalidParams
-from sidecar.lsp.service import Service, TaskStarter, words_of
+from sidecar.lsp.service import LspWorkspace, TaskStarter, words_of
 from sidecar.lsp.transcript import Transcripts
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
 
@@ -37,7 +37,7 @@ class Commands:
 
     def __init__(
         self,
-        service: Service,
+        service: LspWorkspace,
         transcripts: Transcripts,
         editor: Editor,
         tasks: TaskStarter,

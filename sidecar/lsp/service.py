@@ -16,7 +16,7 @@ from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, EditorRefused,
 from sidecar.workspace.ports.prompt_context import Mention
 
 
-class Service(Protocol):
+class LspWorkspace(Protocol):
     """The part of the workspace that this package uses. Session ids are the sidecar's own."""
 
     async def new_session(

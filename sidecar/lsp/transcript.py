@@ -27,7 +27,7 @@ from sidecar.lsp import ext
 from sidecar.lsp.chat import PACE, Asked, Chat
 from sidecar.lsp.narration import one_line, visible
 from sidecar.lsp.questions import rejections_first
-from sidecar.lsp.service import Documents, Service, TaskStarter, words_of
+from sidecar.lsp.service import Documents, LspWorkspace, TaskStarter, words_of
 from sidecar.lsp.transcript_edit import TranscriptEditor
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import NEW, prompt_section, question_line, sent
@@ -62,7 +62,7 @@ class Transcripts:
     def __init__(
         self,
         editor: ChatEditor,
-        service: Service,
+        service: LspWorkspace,
         documents: Documents,
         tasks: TaskStarter,
         *,

@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable
 from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import Answer, listed, refused
 from sidecar.mcp.arguments import Arguments
-from sidecar.mcp.service import Service
+from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
 MAX_DEPTH = 20
 
 
 class BrowseTools:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: McpWorkspace) -> None:
         self._service = service
 
     def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:

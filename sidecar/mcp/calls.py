@@ -24,7 +24,7 @@ from sidecar.mcp.browse_tools import BrowseTools
 from sidecar.mcp.editor_tools import EditorTools
 from sidecar.mcp.kept import KeptTexts
 from sidecar.mcp.read_tools import ReadTools
-from sidecar.mcp.service import Service, ToolSession
+from sidecar.mcp.service import McpWorkspace, ToolSession
 from sidecar.mcp.tokens import WORKING, Tokens
 from sidecar.mcp.write_tools import WriteTools
 
@@ -41,7 +41,7 @@ NOBODY = (
 class ToolCalls:
     def __init__(
         self,
-        service: Service,
+        service: McpWorkspace,
         tokens: Tokens,
         session_of: Callable[[str, str], str | None] = lambda agent, reference: None,
         working: Callable[[str], str | None] = lambda agent: None,

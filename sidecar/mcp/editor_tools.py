@@ -9,12 +9,12 @@ from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import Answer, listed, refused, said
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_SECONDS, SAVE, SECONDS
-from sidecar.mcp.service import Service
+from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
 
 class EditorTools:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: McpWorkspace) -> None:
         self._service = service
 
     def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:

@@ -11,7 +11,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.mcp.answers import Answer, failed, refused, said, text_block
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_MANY
-from sidecar.mcp.service import Service
+from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket
 
@@ -35,7 +35,7 @@ _STARTS = {
 
 
 class ReadTools:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: McpWorkspace) -> None:
         self._service = service
 
     def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:

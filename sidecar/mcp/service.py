@@ -56,7 +56,7 @@ class Guests(Protocol):
     def call(self, session_id: str, /) -> AbstractAsyncContextManager[Refusal | None]: ...
 
 
-class Service(Protocol):
+class McpWorkspace(Protocol):
     """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property

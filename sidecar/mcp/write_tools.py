@@ -15,7 +15,7 @@ from sidecar.core.replace import Replacement, replaced
 from sidecar.mcp.answers import Answer, failed, refused, said
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_MANY
-from sidecar.mcp.service import Service
+from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket
@@ -34,7 +34,7 @@ class _Change:
 
 
 class WriteTools:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: McpWorkspace) -> None:
         self._service = service
         self._running: set[asyncio.Future[Answer]] = set()
 

@@ -65,7 +65,7 @@ class Prompted(Protocol):
     def heard(self, session: Session, update: Json) -> None: ...
 
 
-class Service(Protocol):
+class ProxyWorkspace(Protocol):
     """`workspace.service.Workspace`; see there for the contract of the methods."""
 
     @property
@@ -83,7 +83,7 @@ class GuestMethods:
     """The methods of one connection."""
 
     def __init__(
-        self, service: Service, tokens: Tokens | None = None, *, allowed: bool | None = None
+        self, service: ProxyWorkspace, tokens: Tokens | None = None, *, allowed: bool | None = None
     ) -> None:
         """`allowed`: the answer, if the user is not to be asked about the agent. None: ask."""
         self._service = service

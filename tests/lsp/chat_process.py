@@ -25,7 +25,7 @@ from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession,
 
 
 class Player:
-    """A Service with one session, "s1"."""
+    """An `LspWorkspace` with one session, "s1"."""
 
     def __init__(self, editor: LspEditor, tasks: anyio.abc.TaskGroup) -> None:
         self._editor = editor
