@@ -23,7 +23,7 @@ _BLOCK = 1 << 16
 """Code points whose lines are cut at once: the lines of a whole text take several times its memory."""
 
 
-class Sent:
+class SentText:
     """A text that an agent sent, to be compared with texts that the agent may have started from."""
 
     def __init__(self, text: AnyText) -> None:

@@ -36,7 +36,7 @@ from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.hunks import line_hunks
-from sidecar.core.knowledge import Sent
+from sidecar.core.knowledge import SentText
 from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
 from sidecar.core.places import Places
 from sidecar.core.text import Text
@@ -124,10 +124,10 @@ def _sorted(candidates: Iterable[Candidate]) -> tuple[AnyText | None, list[Candi
 
 def _left(
     shown: AnyText | None, doubtful: Sequence[Candidate], new: AnyText
-) -> tuple[Sent | None, list[AnyText]]:
+) -> tuple[SentText | None, list[AnyText]]:
     """Rules 3 and 4: the texts that may be the base, the one from rule 2 first, and the evidence about them."""
     itself = next((i for i, c in enumerate(doubtful) if c.from_disk and c.text == new), None)
-    sent = Sent(new)
+    sent = SentText(new)
     texts = [] if shown is None else [shown]
     texts += [
         c.text
@@ -145,7 +145,7 @@ def _left(
 
 
 def _decided(
-    sent: Sent | None, texts: Sequence[AnyText], shown: AnyText | None, current: AnyText, new: AnyText
+    sent: SentText | None, texts: Sequence[AnyText], shown: AnyText | None, current: AnyText, new: AnyText
 ) -> EditText | Conflict:
     """Rule 5. The plan it returns may change nothing."""
     plans: list[EditText] = []

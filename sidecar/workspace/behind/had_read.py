@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from sidecar.core.knowledge import Sent
+from sidecar.core.knowledge import SentText
 from sidecar.core.normal import normal, says
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -176,5 +176,5 @@ class HadRead:
 
 def _shows(sent: str, text: str, other: str) -> bool:
     """Whether something that only `text` has was sent, and nothing that only `other` has."""
-    hints = Sent(sent)
+    hints = SentText(sent)
     return hints.hints_at(text, other) and not hints.hints_at(other, text)

@@ -15,7 +15,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.kept import Kept
-from sidecar.core.knowledge import Sent as Shown
+from sidecar.core.knowledge import SentText
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -617,4 +617,4 @@ def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> boo
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
     saved, told = str(tracked.saved), normal(str(text))
-    return not (has(saved, on_disk.text, [told]) or Shown(on_disk.text).shows(told, saved))
+    return not (has(saved, on_disk.text, [told]) or SentText(on_disk.text).shows(told, saved))
