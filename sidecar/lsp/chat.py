@@ -18,7 +18,7 @@ from sidecar.core.uri import DocumentUri
 from sidecar.lsp.narration import Narrator, Piece, one_line, visible
 from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import TaskStarter
-from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
+from sidecar.lsp.transcript_edit import PlanEdits, TranscriptEditor
 from sidecar.lsp.transcript_text import AGENT, YOU, Stream, appended, question_block, sent
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeout, Question
 
@@ -187,7 +187,7 @@ class Chat:
             _log.exception("transcript %s could not be written", self.path.name)
         return True
 
-    async def _write(self, plan: Plan | None) -> bool:
+    async def _write(self, plan: PlanEdits | None) -> bool:
         """Append pending text, then make `plan`'s edit. Return whether that edit was made."""
         async with self.lane:
             if self._pending:

@@ -25,7 +25,7 @@ from sidecar.workspace.ports.ports import DocumentEdit, Editor
 
 _log = logging.getLogger(__name__)
 
-Plan = Callable[[str], Sequence[Edit]]
+PlanEdits = Callable[[str], Sequence[Edit]]
 """Returns the edits for a text, sorted and without overlaps; none if there is nothing to do."""
 
 ATTEMPTS: Final = 5
@@ -41,7 +41,7 @@ class TranscriptEditor:
     documents: Documents
     folder: TranscriptFolder
 
-    async def edit(self, uri: DocumentUri, path: Path, plan: Plan) -> bool:
+    async def edit(self, uri: DocumentUri, path: Path, plan: PlanEdits) -> bool:
         """Make the edit. Return whether it was made. Raises EditorGone, OSError."""
         for _ in range(ATTEMPTS):
             document = self.documents(uri)
@@ -64,14 +64,14 @@ class TranscriptEditor:
             return False
         return (await self.editor.save(document.client_uri, document.version)).saved
 
-    def _edit_file(self, path: Path, plan: Plan) -> bool:
+    def _edit_file(self, path: Path, plan: PlanEdits) -> bool:
         before = self.folder.read(path)
         edits = plan(before)
         if edits:
             self.folder.write(path, apply(before, edits))
         return True
 
-    async def _edit_buffer(self, document: Document, plan: Plan) -> bool:
+    async def _edit_buffer(self, document: Document, plan: PlanEdits) -> bool:
         snapshot = document.snapshot()
         edits = plan(str(snapshot))
         if not edits:

@@ -43,10 +43,10 @@ class Stands:
     why: str
 
 
-Plan = Becomes | Already | Clash | Stands
+RevertPlan = Becomes | Already | Clash | Stands
 
 
-def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
+def take_back(now: str | None, writes: Sequence[Texts]) -> RevertPlan:
     """Plan the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
     whole = joined(still_in(now, writes))
     if len(whole) == 1 and now is not None and now == whole[0][1]:
