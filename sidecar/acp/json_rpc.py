@@ -17,7 +17,7 @@ LONGEST_NAME = 4096
 """The most characters of a request's id, which its answer repeats, and of a method's name."""
 
 
-class Fault(NamedTuple):
+class MessageFault(NamedTuple):
     """Why a request or a notification cannot be used."""
 
     request_id: RequestId
@@ -26,27 +26,31 @@ class Fault(NamedTuple):
     words: str
 
 
-def fault_in(message: Message) -> Fault | None:
+def fault_in(message: Message) -> MessageFault | None:
     """What is wrong with a message that has a method. None: its method is a string, its id a string, a number or missing, its params an object or
     missing."""
     request_id, method, values = message.get("id"), message["method"], message.get("params")
     if request_id is not None:
         if isinstance(request_id, (bool, float, dict, list)):
-            return Fault(None, INVALID_REQUEST, "Invalid request: the id is neither a string nor a number")
+            return MessageFault(
+                None, INVALID_REQUEST, "Invalid request: the id is neither a string nor a number"
+            )
         if isinstance(request_id, str) and len(request_id) > LONGEST_NAME:
-            return Fault(None, INVALID_REQUEST, "Invalid request: the id is too long")
+            return MessageFault(None, INVALID_REQUEST, "Invalid request: the id is too long")
     if not isinstance(method, str):
-        return Fault(request_id, INVALID_REQUEST, "Invalid request: the method is not a string")
+        return MessageFault(request_id, INVALID_REQUEST, "Invalid request: the method is not a string")
     if len(method) > LONGEST_NAME:
-        return Fault(request_id, INVALID_REQUEST, "Invalid request: the name of the method is too long")
+        return MessageFault(
+            request_id, INVALID_REQUEST, "Invalid request: the name of the method is too long"
+        )
     if values is None or isinstance(values, dict):
         return None
     if "id" not in message:
-        return Fault(None, INVALID_PARAMS, "sent params that are not an object")
+        return MessageFault(None, INVALID_PARAMS, "sent params that are not an object")
     if isinstance(values, NotJson):
-        return Fault(request_id, PARSE_ERROR, f"Parse error: {values}")
+        return MessageFault(request_id, PARSE_ERROR, f"Parse error: {values}")
     why = values if isinstance(values, Unusable) else "not an object"
-    return Fault(request_id, INVALID_PARAMS, f"Invalid params: {why}")
+    return MessageFault(request_id, INVALID_PARAMS, f"Invalid params: {why}")
 
 
 def answer_for_sdk(message: Message, request_id: int) -> Message:

@@ -26,7 +26,7 @@ from sidecar.acp.byte_streams import Sink, Source
 from sidecar.acp.dialect import FIRST, Dialect
 from sidecar.acp.errors import INTERNAL
 from sidecar.acp.flow import Flow, Params
-from sidecar.acp.json_rpc import Fault, RequestId, answer_for_sdk, fault_in, in_words
+from sidecar.acp.json_rpc import MessageFault, RequestId, answer_for_sdk, fault_in, in_words
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.line_parser import LineParser, Signal
 from sidecar.acp.messages import Message, Weighed, answer_key, encode
@@ -294,7 +294,7 @@ class LineTransport:
         self._flow.hand_out(params)
         return message
 
-    def _reject(self, fault: Fault, message: Message) -> None:
+    def _reject(self, fault: MessageFault, message: Message) -> None:
         self._noise.say(fault.words, in_words(message["method"]))
         if "id" not in message:
             return

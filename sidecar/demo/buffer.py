@@ -4,7 +4,7 @@ It deliberately shares no code with `core/`. The demo and the tests compare the 
 oracle that used the same position arithmetic could not disagree with it. So: plain `str`, slow, obvious.
 
 Main names: `Buffer.edit` (the only way to change the text), `Splice` (what to change), `ContentChange` (what to tell
-the server), `Step` (what one undo takes back). Offsets are code points from 0. An `LspPosition` is LSP's line and character
+the server), `Step` (what one undo takes back). Offsets are code points from 0. A `BufferPosition` is LSP's line and character
 from 0, in the units of the buffer's encoding.
 """
 
@@ -26,7 +26,7 @@ _CODEC: dict[Encoding, tuple[str, int]] = {
 }
 
 
-class LspPosition(NamedTuple):
+class BufferPosition(NamedTuple):
     line: int
     character: int
 
@@ -42,8 +42,8 @@ class Splice(NamedTuple):
 class ContentChange(NamedTuple):
     """One element of `didChange`. Without places it is the whole text."""
 
-    start: LspPosition | None
-    end: LspPosition | None
+    start: BufferPosition | None
+    end: BufferPosition | None
     text: str
 
 
@@ -79,16 +79,16 @@ def units(text: str, encoding: Encoding) -> int:
     return len(text) if width == 4 else len(text.encode(codec, "surrogatepass")) // width
 
 
-def place_at(text: str, offset: int, encoding: Encoding) -> LspPosition:
+def place_at(text: str, offset: int, encoding: Encoding) -> BufferPosition:
     line, start = 0, 0
     for end in _LINE_END.finditer(text):
         if end.end() > offset:
             break
         line, start = line + 1, end.end()
-    return LspPosition(line, units(text[start:offset], encoding))
+    return BufferPosition(line, units(text[start:offset], encoding))
 
 
-def offset_at(text: str, place: LspPosition, encoding: Encoding) -> int:
+def offset_at(text: str, place: BufferPosition, encoding: Encoding) -> int:
     """Return the offset of a place. Past the line's end, it is before the terminator; past the last line, it is the end of the text (LSP, Position)."""
     start = 0
     for _ in range(place.line):
@@ -172,10 +172,10 @@ class Buffer:
         self.joinable = False
         return self._make(step.atoms)
 
-    def offset(self, place: LspPosition) -> int:
+    def offset(self, place: BufferPosition) -> int:
         return offset_at(self.text, place, self.encoding)
 
-    def place(self, offset: int) -> LspPosition:
+    def place(self, offset: int) -> BufferPosition:
         return place_at(self.text, offset, self.encoding)
 
     def _atoms(self, splices: Iterable[Splice]) -> list[Atom]:

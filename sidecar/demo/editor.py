@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from sidecar.core.diff import diff
 from sidecar.core.json_types import JsonDict
-from sidecar.demo.buffer import Buffer, ContentChange, Encoding, LspPosition, Step
+from sidecar.demo.buffer import Buffer, BufferPosition, ContentChange, Encoding, Step
 from sidecar.demo.model import (
     Answer,
     Changed,
@@ -306,7 +306,7 @@ def change_to_wire(change: ContentChange) -> JsonDict:
 
 def replacement_from_wire(edit: JsonDict) -> Replacement:
     start, end = (
-        LspPosition(edit["range"][side]["line"], edit["range"][side]["character"])
+        BufferPosition(edit["range"][side]["line"], edit["range"][side]["character"])
         for side in ("start", "end")
     )
     return Replacement(start, end, edit["newText"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from sidecar.demo.buffer import Buffer, ContentChange, Encoding, LspPosition, Splice, Step
+from sidecar.demo.buffer import Buffer, BufferPosition, ContentChange, Encoding, Splice, Step
 
 BOM = "\ufeff"
 _LANGUAGES = {
@@ -61,8 +61,8 @@ Event = Opened | Changed | Saved | Closed
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    start: LspPosition
-    end: LspPosition
+    start: BufferPosition
+    end: BufferPosition
     text: str
 
 

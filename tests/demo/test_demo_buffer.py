@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.demo.buffer import Buffer, ContentChange, Encoding, LspPosition, Splice, offset_at, place_at
+from sidecar.demo.buffer import Buffer, BufferPosition, ContentChange, Encoding, Splice, offset_at, place_at
 
 TEXT = st.text(alphabet="ab\n\r\u2028é漢🙂", max_size=20)
 ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]
@@ -38,7 +38,7 @@ def test_positions(
 ) -> None:
     for encoding, place in zip(ENCODINGS, (utf8, utf16, utf32), strict=True):
         assert place_at(text, offset, encoding) == place
-        assert offset_at(text, LspPosition(*place), encoding) == offset
+        assert offset_at(text, BufferPosition(*place), encoding) == offset
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_positions(
     ids=["line end", "before the terminator", "past the last line", "empty last line", "inside a character"],
 )
 def test_positions_that_are_not_there(place: tuple[int, int], offset: int) -> None:
-    assert offset_at("a\n🙂b\n", LspPosition(*place), "utf-16") == offset
+    assert offset_at("a\n🙂b\n", BufferPosition(*place), "utf-16") == offset
 
 
 @given(text=TEXT, data=st.data())

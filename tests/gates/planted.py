@@ -349,7 +349,7 @@ def refusals_are_always_written() -> None:
     impatient()
     json_rpc.LONGEST_NAME = 1 << 40
 
-    def reject(self: LineTransport, fault: json_rpc.Fault, message: Any) -> None:
+    def reject(self: LineTransport, fault: json_rpc.MessageFault, message: Any) -> None:
         error = {"code": fault.code, "message": fault.words}
         self.post({"jsonrpc": "2.0", "id": fault.request_id, "error": error})
 

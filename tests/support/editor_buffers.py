@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Self
 
-from sidecar.demo.buffer import Atom, Buffer, ContentChange, LspPosition, Splice, units
+from sidecar.demo.buffer import Atom, Buffer, BufferPosition, ContentChange, Splice, units
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class FakeBuffer(Buffer):
         known = {field.name: getattr(buffer, field.name) for field in fields(buffer)}
         return cls(**known, lf_lines=lf_lines, ended=ended)
 
-    def offset(self, place: LspPosition) -> int:
+    def offset(self, place: BufferPosition) -> int:
         if not self.lf_lines and ("\r" in self.text or not self.text.isascii()):
             return Buffer.offset(self, place)
         lines = self.text.split("\n")
@@ -54,11 +54,11 @@ class FakeBuffer(Buffer):
                 return start + offset
         return start + len(lines[place.line])
 
-    def place(self, offset: int) -> LspPosition:
+    def place(self, offset: int) -> BufferPosition:
         if not self.lf_lines:
             return Buffer.place(self, offset)
         before = self.text[:offset].split("\n")
-        return LspPosition(len(before) - 1, units(before[-1], self.encoding))
+        return BufferPosition(len(before) - 1, units(before[-1], self.encoding))
 
     def sets(self, new: str, start: int, end: int) -> ContentChange:
         """Changes the text outside of its history. The caret moves as with every other change."""

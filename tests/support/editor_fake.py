@@ -28,7 +28,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import is_untitled, normalise, to_path
-from sidecar.demo.buffer import Buffer, LspPosition, Step
+from sidecar.demo.buffer import Buffer, BufferPosition, Step
 from sidecar.demo.model import (
     Answer,
     Changed,
@@ -466,7 +466,7 @@ def modification_of(event: Event) -> Modification:
             return Modification(uri, Action.CLOSE, client_uri=client_uri)
 
 
-def _range(start: LspPosition | None, end: LspPosition | None) -> Range | None:
+def _range(start: BufferPosition | None, end: BufferPosition | None) -> Range | None:
     return None if start is None or end is None else Range(Position(*start), Position(*end))
 
 
@@ -475,4 +475,6 @@ def _places(buffer: Buffer, edits: Sequence[TextEdit]) -> list[Edit]:
 
 
 def _replacements(edits: Sequence[TextEdit]) -> tuple[Replacement, ...]:
-    return tuple(Replacement(LspPosition(*one.start), LspPosition(*one.end), one.new_text) for one in edits)
+    return tuple(
+        Replacement(BufferPosition(*one.start), BufferPosition(*one.end), one.new_text) for one in edits
+    )
