@@ -42,7 +42,7 @@ from sidecar import given_back
 from sidecar.core.hunks import line_hunks
 from sidecar.journal import Store
 from sidecar.journal.entry import Entry
-from sidecar.journal.retention import Limits
+from sidecar.journal.retention import RetentionLimits
 from sidecar.workspace.behind.tree_looks import TreeLooks
 from sidecar.workspace.behind.tree_starts import TreeStart
 
@@ -268,7 +268,7 @@ def _journal() -> Iterator[Case]:
             for session in range(many):
                 store.session_closed(f"s{session}")
             store.tidy()
-            limits = Limits(bytes=(folder / "journal" / "journal.sqlite3").stat().st_size // 5)
+            limits = RetentionLimits(bytes=(folder / "journal" / "journal.sqlite3").stat().st_size // 5)
             slices: list[float] = []
             done = False
             while not done:

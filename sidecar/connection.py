@@ -31,7 +31,7 @@ from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.disk.watching import FolderWatch
 from sidecar.journal import SqliteJournal
-from sidecar.lsp.commands import Commands, prompt_text
+from sidecar.lsp.commands import EditorCommands, prompt_text
 from sidecar.lsp.conflicts import ConflictFeatures
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
@@ -306,7 +306,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             editor, connection, connection.document, background, lenses_moved=editor.lenses_moved
         )
         editor.attach(transcripts)
-        commands = Commands(connection, transcripts, editor, background, editor.questions.open)
+        commands = EditorCommands(connection, transcripts, editor, background, editor.questions.open)
         review = ReviewFeatures(connection, editor, server)
         review.add_to(commands)
         SessionCommands(connection.conversations).add_to(commands)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from sidecar.bridge import UNSUPPORTED, peer, proof
-from sidecar.bridge.entry import Entry
-from sidecar.bridge.limits import MESSAGE_BYTES, Limits
+from sidecar.bridge.entry import SidecarEntry
+from sidecar.bridge.limits import MESSAGE_BYTES, BridgeLimits
 from sidecar.bridge.wire import Lines, Malformed, Message, decode, encode
 
 READ = 256 * 1024
@@ -40,15 +40,15 @@ class Failed(BridgeError):
 class Client:
     """Use it from one thread. It cannot be used after Lost."""
 
-    def __init__(self, connection: socket.socket, entry: Entry) -> None:
+    def __init__(self, connection: socket.socket, entry: SidecarEntry) -> None:
         """Use `connect` instead."""
         self.entry = entry
         self._connection = connection
-        self._lines = Lines(Limits().handshake_bytes)
+        self._lines = Lines(BridgeLimits().handshake_bytes)
         self._serial = 0
 
     @classmethod
-    def connect(cls, entry: Entry, timeout: float = Limits().handshake) -> Client:
+    def connect(cls, entry: SidecarEntry, timeout: float = BridgeLimits().handshake) -> Client:
         """Connect. Returns once both sides have proved who they are. Raises Unreachable. `timeout`: seconds for all of it."""
         if UNSUPPORTED:
             raise Unreachable(UNSUPPORTED)

@@ -21,7 +21,7 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SidecarEntry:
     """One running sidecar. Times are wall-clock seconds since the epoch; paths are real paths."""
 
     id: str
@@ -46,7 +46,7 @@ def socket_of(folder: Path, entry_id: str) -> str:
     return str(folder / f"{entry_id}.sock")
 
 
-def write(folder: Path, entry: Entry) -> None:
+def write(folder: Path, entry: SidecarEntry) -> None:
     """Write the entry, replacing an older one. Raises OSError."""
     value = {
         "v": VERSION,
@@ -66,7 +66,7 @@ def write(folder: Path, entry: Entry) -> None:
     temporary.rename(path_of(folder, entry.id))
 
 
-def read(folder: Path, entry_id: str) -> Entry | None:
+def read(folder: Path, entry_id: str) -> SidecarEntry | None:
     """The entry with this id. None if there is none, or none that can be trusted to come from this user's sidecar."""
     try:
         # Non-blocking: a FIFO in its place must not block us.
@@ -84,7 +84,7 @@ def read(folder: Path, entry_id: str) -> Entry | None:
     return entry if entry is not None and entry.socket == socket_of(folder, entry_id) else None
 
 
-def _parsed(entry_id: str, value: object) -> Entry | None:
+def _parsed(entry_id: str, value: object) -> SidecarEntry | None:
     if not isinstance(value, dict):
         return None
     fields = cast("dict[str, object]", value)
@@ -99,7 +99,7 @@ def _parsed(entry_id: str, value: object) -> Entry | None:
             roots, secret = _roots(fields.get("roots")), _secret(fields.get("secret"))
             if roots is None or secret is None:
                 return None
-            return Entry(entry_id, pid, float(started), float(created), roots, socket, secret)
+            return SidecarEntry(entry_id, pid, float(started), float(created), roots, socket, secret)
         case _:
             return None
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 from sidecar.bridge import UNSUPPORTED, VARIABLE, folder, registry
 from sidecar.bridge.client import Client, Unreachable
-from sidecar.bridge.entry import Entry, is_id, read
+from sidecar.bridge.entry import SidecarEntry, is_id, read
 
 
 def find(cwd: str, env: Mapping[str, str]) -> Client | None:
@@ -46,7 +46,7 @@ def serving(cwd: str, env: Mapping[str, str]) -> Client | None:
     return None
 
 
-def containing(path: str, env: Mapping[str, str]) -> list[Entry]:
+def containing(path: str, env: Mapping[str, str]) -> list[SidecarEntry]:
     """The sidecars with a root that contains this real path or is equal to it: the deepest first, the newest among equals. Does not check
     whether they still run."""
     here = PurePath(path)
@@ -54,29 +54,29 @@ def containing(path: str, env: Mapping[str, str]) -> list[Entry]:
     return [entry for _, _, entry in sorted(near, key=lambda row: row[:2], reverse=True)]
 
 
-def within(path: str, env: Mapping[str, str]) -> list[Entry]:
+def within(path: str, env: Mapping[str, str]) -> list[SidecarEntry]:
     """The sidecars with a root in this folder (a real path), the newest first."""
     found = [e for e in _listed(env) if any(PurePath(root).is_relative_to(path) for root in e.roots)]
     return sorted(found, key=lambda entry: entry.started, reverse=True)
 
 
-def _listed(env: Mapping[str, str]) -> list[Entry]:
+def _listed(env: Mapping[str, str]) -> list[SidecarEntry]:
     place = None if UNSUPPORTED else folder.existing(env)
     return [] if place is None else list(registry.listed(place))
 
 
-def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]]:
+def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[SidecarEntry], list[SidecarEntry]]:
     """The candidates, best first, and all other entries, newest first."""
     place = None if UNSUPPORTED else folder.existing(env)
     if place is None:
         return [], []
-    meant: list[Entry] = []
+    meant: list[SidecarEntry] = []
     given = env.get(VARIABLE, "")
     if is_id(given) and (named := read(place, given)) is not None:
         meant.append(named)
     here = PurePath(os.path.realpath(cwd))
-    near: list[tuple[int, float, Entry]] = []
-    others: list[Entry] = []
+    near: list[tuple[int, float, SidecarEntry]] = []
+    others: list[SidecarEntry] = []
     for entry in registry.listed(place):
         depth = _depth(entry, here)
         if entry in meant:
@@ -90,13 +90,13 @@ def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]
     return [*meant, *(entry for _, _, entry in near)], others
 
 
-def _depth(entry: Entry, here: PurePath) -> int:
+def _depth(entry: SidecarEntry, here: PurePath) -> int:
     """The number of components of the deepest root that contains `here`. 0 if none does."""
     roots = (PurePath(root) for root in entry.roots)
     return max((len(root.parts) for root in roots if here.is_relative_to(root)), default=0)
 
 
-def _connected(entries: list[Entry]) -> Iterator[Client]:
+def _connected(entries: list[SidecarEntry]) -> Iterator[Client]:
     for entry in entries:
         try:
             yield Client.connect(entry)

@@ -9,7 +9,7 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BridgeLimits:
     handshake: float = 5.0
     """For the whole handshake, from accepting the connection to the last line."""
     line: float = 30.0

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sidecar.bridge import entry as entries
-from sidecar.bridge.entry import SECRET_BYTES, Entry, is_id, path_of, socket_of
+from sidecar.bridge.entry import SECRET_BYTES, SidecarEntry, is_id, path_of, socket_of
 
 if sys.platform != "win32":
     import fcntl
@@ -75,7 +75,9 @@ class Claim:
     def publish(self, roots: Sequence[str]) -> None:
         """Write the entry, replacing an older one. Raises OSError."""
         real = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
-        entry = Entry(self.id, os.getpid(), self._started, time.time(), real, self.socket_path, self.secret)
+        entry = SidecarEntry(
+            self.id, os.getpid(), self._started, time.time(), real, self.socket_path, self.secret
+        )
         entries.write(self.folder, entry)
 
     def release(self) -> None:
@@ -85,7 +87,7 @@ class Claim:
         os.close(self._lock)
 
 
-def listed(folder: Path) -> list[Entry]:
+def listed(folder: Path) -> list[SidecarEntry]:
     """Every readable entry, including those of dead sidecars."""
     found = (entries.read(folder, entry_id) for entry_id in _ids(folder))
     return [entry for entry in found if entry is not None]

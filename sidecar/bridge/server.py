@@ -26,7 +26,7 @@ import anyio.to_thread
 
 from sidecar import __version__
 from sidecar.bridge import UNSUPPORTED, folder, peer, proof
-from sidecar.bridge.limits import Limits
+from sidecar.bridge.limits import BridgeLimits
 from sidecar.bridge.long_requests import LongRequest
 from sidecar.bridge.registry import Claim, new_id, sweep
 from sidecar.bridge.wire import Lines, Malformed, Message, decode, pieces
@@ -71,7 +71,7 @@ class BridgeServer:
         *,
         each: Callable[[], Sequence[Caller]] = tuple,
         env: Mapping[str, str] | None = None,
-        limits: Limits = Limits(),  # noqa: B008  # frozen
+        limits: BridgeLimits = BridgeLimits(),  # noqa: B008  # frozen
         longest_text: int = 0,
     ) -> None:
         """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client,
@@ -261,7 +261,7 @@ class BridgeServer:
 class _Client:
     """A connection as lines, with one reader and any number of senders."""
 
-    def __init__(self, connection: socket.socket, limits: Limits) -> None:
+    def __init__(self, connection: socket.socket, limits: BridgeLimits) -> None:
         self.connection = connection
         self.lines = Lines(limits.handshake_bytes)
         self._limits = limits

@@ -15,7 +15,7 @@ import anyio.to_thread
 from sidecar.bridge import registry
 from sidecar.bridge.calling import Calling
 from sidecar.bridge.client import Client, Unreachable
-from sidecar.bridge.entry import Entry
+from sidecar.bridge.entry import SidecarEntry
 from sidecar.bridge.finding import containing, within
 from sidecar.bridge.pipelined import Pipelined
 
@@ -45,7 +45,7 @@ class Several:
         found = await self._connected(entries)
         return found[0] if found else None
 
-    async def _connected(self, entries: Sequence[Entry]) -> list[Calling]:
+    async def _connected(self, entries: Sequence[SidecarEntry]) -> list[Calling]:
         found: list[Calling] = []
         for entry in entries:
             known = self._connections.get(entry.id)
@@ -62,11 +62,11 @@ class Several:
         return found
 
 
-def _of_folder(real: str, env: Mapping[str, str], also_within: bool) -> list[Entry]:
+def _of_folder(real: str, env: Mapping[str, str], also_within: bool) -> list[SidecarEntry]:
     return containing(real, env) or (within(real, env) if also_within else [])
 
 
-def _connection(entry: Entry) -> Client | None:
+def _connection(entry: SidecarEntry) -> Client | None:
     """A connection. None if the sidecar has ended. Raises ConnectionError if it lives and does not answer: files that it has open must
     not be changed on the disk."""
     try:

@@ -23,7 +23,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.hunks import (
     MAX_HUNKS,
     Grain,
-    Hunk,
+    LineHunk,
     add,
     common_prefix,
     common_suffix,
@@ -61,22 +61,22 @@ def _costs_more(new: str) -> bool:
     return len(new) >= narrow.FROM and sys.getsizeof(new) >= 4 * len(new)
 
 
-def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
+def refined(old: str, new: str, hunks: Sequence[LineHunk]) -> tuple[Edit, ...]:
     """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
 
     Every edit stays within its hunk, so a caller may leave out hunks or move them."""
     return _edits(new, small(old, new, hunks))
 
 
-def _edits(new: str, hunks: Iterable[Hunk]) -> tuple[Edit, ...]:
+def _edits(new: str, hunks: Iterable[LineHunk]) -> tuple[Edit, ...]:
     return tuple([Edit(i, i_end, new[j:j_end]) for i, i_end, j, j_end in hunks])
 
 
-def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = None) -> list[Hunk]:
+def small(old: str, new: str, hunks: Sequence[LineHunk], splits: Splits | None = None) -> list[LineHunk]:
     """Like `refined`, without the texts. `splits`: decides where an edit must not begin or end."""
     # With so many hunks, hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
-    found: list[Hunk] = []
+    found: list[LineHunk] = []
     guess = Guess(budget, 1)
     done = 0
     while done < len(hunks):
@@ -94,15 +94,15 @@ def small(old: str, new: str, hunks: Sequence[Hunk], splits: Splits | None = Non
 
 
 def _renamed(
-    old: str, new: str, hunks: Sequence[Hunk], room: int, guess: Guess
-) -> tuple[list[Hunk], int] | None:
+    old: str, new: str, hunks: Sequence[LineHunk], room: int, guess: Guess
+) -> tuple[list[LineHunk], int] | None:
     """The parts of the first of these hunks, as `_refine` finds them one by one, and of how many. None if not even the first is explained by one renamed
     word, and the hunk before it by the same."""
     i, _, j, _ = hunks[0]
     _, i_end, _, j_end = hunks[-1]
     equal = common_prefix(old, new, hunks[0])
     renaming = guess.at(old, i + equal, new, j + equal, equal)
-    found: list[Hunk] = []
+    found: list[LineHunk] = []
     done = 0
     if renaming is not None and i_end - i <= _COMPACT * len(hunks):
         text = old[i:i_end]
@@ -111,7 +111,7 @@ def _renamed(
         if places:
             renamed = renaming.applied(text, places)
             if not new.startswith(renamed, j, j_end):
-                j_end = j + common_prefix(renamed, new, Hunk(0, len(renamed), j, j_end))
+                j_end = j + common_prefix(renamed, new, LineHunk(0, len(renamed), j, j_end))
             same = [hunk for hunk in hunks if hunk.new_end <= j_end]
             found, done = _parts(old, new, same, room, renaming, places)
     guess.told(done, _AT_ONCE if done == guess.size else 0)
@@ -119,15 +119,15 @@ def _renamed(
 
 
 def _parts(
-    old: str, new: str, hunks: Sequence[Hunk], room: int, renaming: Renaming, places: Sequence[int]
-) -> tuple[list[Hunk], int]:
+    old: str, new: str, hunks: Sequence[LineHunk], room: int, renaming: Renaming, places: Sequence[int]
+) -> tuple[list[LineHunk], int]:
     """The parts of the first of these hunks, in which the word that was renamed is all that differs, and of how many.
 
     `places`: of the word, from the start of the first hunk. `room`: the most parts of the first hunk, if each other has one."""
     begin, end = renaming.around
     end = len(renaming.was) - end
     growth = renaming.growth
-    found: list[Hunk] = []
+    found: list[LineHunk] = []
     if not hunks:
         return found, 0
     first = hunks[0].old_start
@@ -145,13 +145,13 @@ def _parts(
             or first + places[before] < i
         ):
             return found, done
-        parts: list[Hunk] = []
+        parts: list[LineHunk] = []
         for place in places[before:k]:
             at = first + place
-            parts.append(Hunk(at + begin, at + end, at + begin + shift, at + end + shift + growth))
+            parts.append(LineHunk(at + begin, at + end, at + begin + shift, at + end + shift + growth))
             shift += growth
         if len(parts) > 1:
-            whole = Hunk(parts[0].old_start, parts[-1].old_end, parts[0].new_start, parts[-1].new_end)
+            whole = LineHunk(parts[0].old_start, parts[-1].old_end, parts[0].new_start, parts[-1].new_end)
             if whole.extent <= _A_WORD and _lines(old, new, hunks[done]) <= 2:
                 parts = [whole]
             else:
@@ -162,11 +162,11 @@ def _parts(
     return found, len(hunks)
 
 
-def _lines(old: str, new: str, hunk: Hunk) -> int:
+def _lines(old: str, new: str, hunk: LineHunk) -> int:
     return old.count("\n", hunk.old_start, hunk.old_end) + new.count("\n", hunk.new_start, hunk.new_end)
 
 
-def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
+def _refine(old: str, new: str, hunk: LineHunk, budget: Budget) -> list[LineHunk]:
     """Divide a hunk into edits within its lines: first by lines whose indentation changed, then by words in the rest; all or nothing."""
     if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
         return [hunk]
@@ -174,42 +174,42 @@ def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
     lines = _lines(old, new, hunk)
     if budget.left <= 0 or lines > 4 * MAX_HUNKS or (lines <= 2 and whole.extent <= _A_WORD):
         return [whole]
-    parts: list[Hunk] = []
+    parts: list[LineHunk] = []
     for part in _indented(old, new, hunk, budget) if lines > 2 else [whole]:
         for words in scan(old, new, part, _WORDS, budget):
             add(parts, _trimmed(old, new, words))
     return without_crumbs(old, parts, 4, min) if budget.left > 0 else [whole]
 
 
-def _indented(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
+def _indented(old: str, new: str, hunk: LineHunk, budget: Budget) -> list[LineHunk]:
     """The hunk in parts. A line and the same line with other blanks around it form one part."""
     a = lines_of(old[hunk.old_start : hunk.old_end])
     b = lines_of(new[hunk.new_start : hunk.new_end])
     i, j = hunk.old_start, hunk.new_start
     x0 = y0 = 0
-    parts: list[Hunk] = []
+    parts: list[LineHunk] = []
     for x, y, n in align([line.strip() for line in a], [line.strip() for line in b], budget):
         for x1, y1 in ((x, y), *((x + t + 1, y + t + 1) for t in range(n))):
             i_end, j_end = i + sum(map(len, a[x0:x1])), j + sum(map(len, b[y0:y1]))
-            parts.append(Hunk(i, i_end, j, j_end))
+            parts.append(LineHunk(i, i_end, j, j_end))
             i, j, x0, y0 = i_end, j_end, x1, y1
-    parts.append(Hunk(i, hunk.old_end, j, hunk.new_end))
+    parts.append(LineHunk(i, hunk.old_end, j, hunk.new_end))
     return parts
 
 
-def _trimmed(old: str, new: str, hunk: Hunk) -> Hunk:
+def _trimmed(old: str, new: str, hunk: LineHunk) -> LineHunk:
     i, i_end, j, j_end = hunk
     n = common_prefix(old, new, hunk)
     i, j = i + n, j + n
-    n = common_suffix(old, new, Hunk(i, i_end, j, j_end))
-    return Hunk(i, i_end - n, j, j_end - n)
+    n = common_suffix(old, new, LineHunk(i, i_end, j, j_end))
+    return LineHunk(i, i_end - n, j, j_end - n)
 
 
 def settled(
-    old: Sequence[str], new: Sequence[str], hunks: Sequence[Hunk], splits: Splits | None = None
-) -> list[Hunk]:
+    old: Sequence[str], new: Sequence[str], hunks: Sequence[LineHunk], splits: Splits | None = None
+) -> list[LineHunk]:
     """Hunks extended until none begins or ends inside a character, in either text. Hunks that then touch are joined."""
-    found: list[Hunk] = []
+    found: list[LineHunk] = []
     if splits is None and len(old) < 1000 * len(hunks) and _is_plain(old) and _is_plain(new):
         for hunk in hunks:
             add(found, hunk)
@@ -224,7 +224,7 @@ def settled(
         grown = 0
         while i_end < ceiling and (splits(old, i_end, grown) or splits(new, j_end, grown)):
             i_end, j_end, grown = i_end + 1, j_end + 1, grown + 1
-        add(found, Hunk(i, i_end, j, j_end))
+        add(found, LineHunk(i, i_end, j, j_end))
     return found
 
 

@@ -43,7 +43,7 @@ _WORK = 400_000
 """The budget in align.py's steps. With _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
 
 
-class Hunk(NamedTuple):
+class LineHunk(NamedTuple):
     """old[old_start:old_end] became new[new_start:new_end]."""
 
     old_start: int
@@ -75,18 +75,18 @@ class Grain(NamedTuple):
     """The longest rest, in code points, that is cut into tokens at all."""
 
 
-def line_hunks(old: str, new: str) -> list[Hunk]:
+def line_hunks(old: str, new: str) -> list[LineHunk]:
     """The changes as whole lines, sorted, with an equal line between any two hunks. Empty for equal texts.
 
     Both sides of a hunk start and end at a line's start or at the text's end.
     """
     if old == new:
         return []
-    found = scan(old, new, Hunk(0, len(old), 0, len(new)), _LINES, Budget(_WORK))
+    found = scan(old, new, LineHunk(0, len(old), 0, len(new)), _LINES, Budget(_WORK))
     return _at_most(MAX_HUNKS, found)
 
 
-def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
+def places(old: str, new: str, hunks: Sequence[LineHunk]) -> list[tuple[int, int]]:
     """For each of `line_hunks`, the stretch of `old` in which it could lie.
 
     For a hunk that replaces lines, this is its own stretch. A hunk that only inserts or only deletes can often be moved by
@@ -95,11 +95,11 @@ def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
     for index, hunk in enumerate(hunks):
         up = down = 0
         if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
-            before = hunks[index - 1] if index else Hunk(0, 0, 0, 0)
-            end = Hunk(len(old), len(old), len(new), len(new))
+            before = hunks[index - 1] if index else LineHunk(0, 0, 0, 0)
+            end = LineHunk(len(old), len(old), len(new), len(new))
             after = hunks[index + 1] if index + 1 < len(hunks) else end
-            upwards = Hunk(before.old_end, hunk.old_end, before.new_end, hunk.new_end)
-            downwards = Hunk(hunk.old_start, after.old_start, hunk.new_start, after.new_start)
+            upwards = LineHunk(before.old_end, hunk.old_end, before.new_end, hunk.new_end)
+            downwards = LineHunk(hunk.old_start, after.old_start, hunk.new_start, after.new_start)
             up = hunk.old_end - _skip_equal_back(old, new, upwards, _LINES).old_end
             down = _skip_equal(old, new, downwards, _LINES).old_start - hunk.old_start
         found.append((hunk.old_start - up, hunk.old_end + down))
@@ -121,9 +121,9 @@ def lines_of(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
+def scan(old: str, new: str, region: LineHunk, grain: Grain, budget: Budget) -> list[LineHunk]:
     """The hunks within a region, none of which touch. With a grain of lines, they are whole lines if the region is."""
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
     guess = Guess(budget, _LEAST)
     alike, growth = False, None
@@ -137,7 +137,7 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
         for hunk in step:
             add(hunks, hunk)
-        rest = Hunk(step[-1].old_end, rest.old_end, step[-1].new_end, rest.new_end)
+        rest = LineHunk(step[-1].old_end, rest.old_end, step[-1].new_end, rest.new_end)
         rest = _skip_equal(old, new, rest, grain)
         growth, before = step[-1].growth, growth
         alike = growth == before
@@ -149,22 +149,24 @@ def _is_one_line(text: str, start: int, end: int) -> bool:
     return text.find("\n", start, end - 1) < 0 and text.find("\r", start, end - 1) < 0
 
 
-def _follow(old: str, new: str, rest: Hunk, guess: Guess, grain: Grain) -> list[Hunk] | None:
+def _follow(old: str, new: str, rest: LineHunk, guess: Guess, grain: Grain) -> list[LineHunk] | None:
     """The hunks at the start of `rest` that one renamed word explains, up to a place where both sides match again, if the last difference was that
     word, too."""
     i, i_end, j, j_end = rest
-    equal = common_prefix(old, new, Hunk(i, min(i_end, i + _LEAST), j, min(j_end, j + _LEAST)))
+    equal = common_prefix(old, new, LineHunk(i, min(i_end, i + _LEAST), j, min(j_end, j + _LEAST)))
     renaming = guess.at(old, i + equal, new, j + equal, equal)
     if renaming is None:
         return None
     stop = _next_line(old, i + guess.size, i_end) if i + guess.size < i_end else i_end
     a = old[i : min(stop, i + 2 * guess.size)]
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     places = renaming.places(a) if len(a) == stop - i and a.count("\r") == a.count("\r\n") else None
     guess.costs(a, places)
     if places:
         b = renaming.applied(a, places)
-        known = len(b) if new.startswith(b, j, j_end) else common_prefix(b, new, Hunk(0, len(b), j, j_end))
+        known = (
+            len(b) if new.startswith(b, j, j_end) else common_prefix(b, new, LineHunk(0, len(b), j, j_end))
+        )
         hunks = _lines_around(a, places, renaming.growth)
         if (
             known < len(b) or stop < i_end or j + known < j_end
@@ -176,27 +178,27 @@ def _follow(old: str, new: str, rest: Hunk, guess: Guess, grain: Grain) -> list[
                 hunks.pop()
     is_worth_more = bool(hunks) and 2 * hunks[-1].old_end > len(a) and len(a) < _SPARSE * len(hunks)
     guess.told(len(hunks), _BLOCK if is_worth_more else 0)
-    return [Hunk(i + p, i + p_end, j + q, j + q_end) for p, p_end, q, q_end in hunks] or None
+    return [LineHunk(i + p, i + p_end, j + q, j + q_end) for p, p_end, q, q_end in hunks] or None
 
 
-def _lines_around(text: str, places: Iterable[int], growth: int) -> list[Hunk]:
+def _lines_around(text: str, places: Iterable[int], growth: int) -> list[LineHunk]:
     """The lines in which these places are, if the text grows by `growth` in each. Adjacent ones are one hunk."""
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     start = end = shift = before = 0
     for at in places:
         if at >= end:
             begin = text.rfind("\n", end, at) + 1 or end
             if begin > end:
                 if end:
-                    hunks.append(Hunk(start, end, start + before, end + shift))
+                    hunks.append(LineHunk(start, end, start + before, end + shift))
                 start, before = begin, shift
             end = text.find("\n", at) + 1 or len(text)
         shift += growth
-    hunks.append(Hunk(start, end, start + before, end + shift))
+    hunks.append(LineHunk(start, end, start + before, end + shift))
     return hunks
 
 
-def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:
+def _resync(old: str, new: str, rest: LineHunk, grain: Grain, budget: Budget) -> list[LineHunk] | None:
     """The hunks from a difference at the start of `rest` to the place where both sides match again, if it is near."""
     for size, limit in ((grain.window, 10), (8 * grain.window, 40)):
         a, all_of_a = _window(old, rest.old_start, rest.old_end, size, grain)
@@ -230,7 +232,7 @@ def _window(text: str, start: int, end: int, size: int, grain: Grain) -> tuple[l
     return grain.cut(text[start:end]), True
 
 
-def _up_to_piece(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> Hunk:
+def _up_to_piece(old: str, new: str, rest: LineHunk, grain: Grain, budget: Budget) -> LineHunk:
     """The part of `rest` before a place where both sides are equal; all of it if no such place is found.
 
     The search looks for a piece of one side in the other. It takes pieces ever farther from the start. A piece counts only if
@@ -247,7 +249,7 @@ def _up_to_piece(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -
             q = _piece_start(new, j, j_end, step, grain)
             p = _find_once(old, i, old_reach, new[q : q + _NEEDLE], grain) if q >= 0 else -1
         if p >= 0 and q >= 0 and (p, q) != (i, j):
-            return _skip_equal_back(old, new, Hunk(i, p, j, q), grain)
+            return _skip_equal_back(old, new, LineHunk(i, p, j, q), grain)
         step = step * 4 or 256
     return rest
 
@@ -266,7 +268,7 @@ def _find_once(text: str, start: int, end: int, piece: str, grain: Grain) -> int
     return at
 
 
-def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
+def _dense(old: str, new: str, hunk: LineHunk, grain: Grain, budget: Budget) -> list[LineHunk]:
     """The hunks within one hunk, from comparing all its tokens; the hunk itself if it has too many tokens."""
     i, i_end, j, j_end = hunk
     if i == i_end or j == j_end or i_end - i + j_end - j > grain.dense:
@@ -280,7 +282,7 @@ def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list
     if not runs:
         return [hunk]
     hunks = without_crumbs(old, _between(a, b, runs, i, j), 16, max)
-    return [*hunks, Hunk(i_end, i_end, j_end, j_end)]
+    return [*hunks, LineHunk(i_end, i_end, j_end, j_end)]
 
 
 def _cut(text: str, start: int, end: int, grain: Grain) -> list[str]:
@@ -293,36 +295,36 @@ def _cut(text: str, start: int, end: int, grain: Grain) -> list[str]:
     return tokens + grain.cut(text[start:end])
 
 
-def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j: int) -> list[Hunk]:
+def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j: int) -> list[LineHunk]:
     """The parts between the equal runs of two token sequences that start at the offsets i and j."""
     in_a = list(accumulate(map(len, a), initial=i))
     in_b = list(accumulate(map(len, b), initial=j))
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     x0 = y0 = 0
     for x, y, n in (*runs, (len(a), len(b), 0)):
-        hunks.append(Hunk(in_a[x0], in_a[x], in_b[y0], in_b[y]))
+        hunks.append(LineHunk(in_a[x0], in_a[x], in_b[y0], in_b[y]))
         x0, y0 = x + n, y + n
     return hunks
 
 
-def add(hunks: list[Hunk], hunk: Hunk) -> None:
+def add(hunks: list[LineHunk], hunk: LineHunk) -> None:
     """Append a hunk unless it is empty. If it touches the last one, the two are joined."""
     i, i_end, j, j_end = hunk
     if i == i_end and j == j_end:
         return
     if hunks and hunks[-1].old_end == i and hunks[-1].new_end == j:
         i, _, j, _ = hunks.pop()
-    hunks.append(Hunk(i, i_end, j, j_end))
+    hunks.append(LineHunk(i, i_end, j, j_end))
 
 
 def without_crumbs(
-    old: str, hunks: Iterable[Hunk], weight: int, around: Callable[[int, int], int]
-) -> list[Hunk]:
+    old: str, hunks: Iterable[LineHunk], weight: int, around: Callable[[int, int], int]
+) -> list[LineHunk]:
     """Join hunks with too little unchanged text between them, compared with the size of their changes.
 
     `a, b` → `x, y` is one edit. A single `}` that a rewritten page shares with the old one is chance. Unchanged text that
     contains a line end, or is the last line without one, counts `weight` times. `around` is min or max, applied to the sizes of the two hunks."""
-    joined: list[Hunk] = []
+    joined: list[LineHunk] = []
     for hunk in hunks:
         while joined:
             last = joined[-1]
@@ -335,12 +337,12 @@ def without_crumbs(
             if standing > around(last.extent, hunk.extent):
                 break
             joined.pop()
-            hunk = Hunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
+            hunk = LineHunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
         joined.append(hunk)
     return joined
 
 
-def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
+def _at_most(limit: int, hunks: list[LineHunk]) -> list[LineHunk]:
     """At most `limit` hunks: the nearest ones are joined."""
     if len(hunks) <= limit:
         return hunks
@@ -350,32 +352,32 @@ def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
     for hunk in hunks[1:]:
         last = joined[-1]
         if hunk.old_start - last.old_end <= near:
-            joined[-1] = Hunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
+            joined[-1] = LineHunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
         else:
             joined.append(hunk)
     return joined
 
 
-def _skip_equal(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
+def _skip_equal(old: str, new: str, region: LineHunk, grain: Grain) -> LineHunk:
     """The region without the equal part at its start, in whole lines or code points."""
     i, i_end, j, j_end = region
     n = common_prefix(old, new, region)
     if n and grain.by_line and not (_starts_line(old, i + n) and _starts_line(new, j + n)):
         # The last equal code point may be a \r that only one side continues with \n.
         n = max(old.rfind("\n", i, i + n), old.rfind("\r", i, i + n - 1), i - 1) + 1 - i
-    return Hunk(i + n, i_end, j + n, j_end)
+    return LineHunk(i + n, i_end, j + n, j_end)
 
 
-def _skip_equal_back(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
+def _skip_equal_back(old: str, new: str, region: LineHunk, grain: Grain) -> LineHunk:
     """The region without the equal part at its end."""
     i, i_end, j, j_end = region
     n = common_suffix(old, new, region)
     if n and grain.by_line and not (_starts_line(old, i_end - n) and _starts_line(new, j_end - n)):
         n = i_end - _next_line(old, i_end - n, i_end)
-    return Hunk(i, i_end - n, j, j_end - n)
+    return LineHunk(i, i_end - n, j, j_end - n)
 
 
-def common_prefix(old: str, new: str, region: Hunk) -> int:
+def common_prefix(old: str, new: str, region: LineHunk) -> int:
     """The number of code points that both sides of the region have in common at the start."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)
@@ -397,7 +399,7 @@ def common_prefix(old: str, new: str, region: Hunk) -> int:
     return done
 
 
-def common_suffix(old: str, new: str, region: Hunk) -> int:
+def common_suffix(old: str, new: str, region: LineHunk) -> int:
     """The number of code points that both sides of the region have in common at the end."""
     i, i_end, j, j_end = region
     most = min(i_end - i, j_end - j)

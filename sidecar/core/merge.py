@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff, refined
-from sidecar.core.hunks import Hunk, line_hunks, lines_of, places
+from sidecar.core.hunks import LineHunk, line_hunks, lines_of, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def merge(base: str, ours: str, theirs: str) -> Merged | Conflict:
 class _Change(NamedTuple):
     """One side's hunk, with the facts that the rule needs."""
 
-    hunk: Hunk
+    hunk: LineHunk
     low: int
     high: int
     """The stretch of base in which it could lie (rule 2, last sentence)."""
@@ -103,7 +103,7 @@ class _Group(NamedTuple):
 class _Taken(NamedTuple):
     """A hunk from base to theirs that goes into ours, at its base offsets plus `shift`."""
 
-    hunk: Hunk
+    hunk: LineHunk
     shift: int
 
 
@@ -125,7 +125,7 @@ def _changes(base: str, side: str) -> list[_Change]:
     ]
 
 
-def _added(base: str, side: str, hunk: Hunk) -> int:
+def _added(base: str, side: str, hunk: LineHunk) -> int:
     old_start, old_end, new_start, new_end = hunk
     found, found_open = _count_lines(base, old_start, old_end)
     left, left_open = _count_lines(side, new_start, new_end)
@@ -196,7 +196,9 @@ def _resolve(base: str, ours: str, theirs: str, group: _Group) -> list[_Taken] |
     if mine == yours:
         return []
     if all(change.added == 0 for change in (*group.ours, *group.theirs)):
-        taken = _line_for_line(before, mine, yours, _Taken(Hunk(low, low, their_low, their_low), group.shift))
+        taken = _line_for_line(
+            before, mine, yours, _Taken(LineHunk(low, low, their_low, their_low), group.shift)
+        )
         if taken is not None:
             return taken
     return _Disputed(before, mine, yours, our_low)
@@ -216,9 +218,11 @@ def _line_for_line(before: str, mine: str, yours: str, at: _Taken) -> list[_Take
         if their not in (old, my):
             if my != old:
                 return None
-            hunk = Hunk(i, i + len(old), j, j + len(their))
+            hunk = LineHunk(i, i + len(old), j, j + len(their))
             if taken and taken[-1].hunk.old_end == i:
-                hunk = Hunk(taken[-1].hunk.old_start, hunk.old_end, taken.pop().hunk.new_start, hunk.new_end)
+                hunk = LineHunk(
+                    taken[-1].hunk.old_start, hunk.old_end, taken.pop().hunk.new_start, hunk.new_end
+                )
             taken.append(_Taken(hunk, shift))
         i, j, shift = i + len(old), j + len(their), shift + len(my) - len(old)
     return taken

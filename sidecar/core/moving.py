@@ -20,7 +20,7 @@ MAX_MOVES = 1024
 """The number of moves that are noted before they are carried out."""
 
 
-class Stretch(Protocol):
+class ReplacedStretch(Protocol):
     """The code points from `start` to `end`; they replaced the text `was`."""
 
     @property
@@ -32,7 +32,7 @@ class Stretch(Protocol):
     def moved(self, by: int) -> Self: ...
 
 
-S = TypeVar("S", bound=Stretch)
+S = TypeVar("S", bound=ReplacedStretch)
 
 
 class Moving(Generic[S]):
@@ -168,7 +168,7 @@ class Moving(Generic[S]):
         return self._stretches[number].end + self._moved(number)
 
 
-def _reach(stretches: Iterable[Stretch]) -> int:
+def _reach(stretches: Iterable[ReplacedStretch]) -> int:
     """The length of the longest text that an empty stretch replaced, in code points."""
     return max((len(s.was) for s in stretches if s.start == s.end), default=0)
 

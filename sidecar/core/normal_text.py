@@ -8,7 +8,7 @@ from bisect import bisect_left
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit
-from sidecar.core.hunks import Hunk
+from sidecar.core.hunks import LineHunk
 from sidecar.core.lineends import dominant, expand
 from sidecar.core.narrow import pairs
 from sidecar.core.normal import BOM, Normal, has_mark, normal, says
@@ -57,7 +57,7 @@ class NormalText:
                 return Places.of(ChangeSet.of(len(raw), edits), after)
         after = new.expanded(self.terminator)
         after = Text.of(BOM + str(after)) if self._shift else after
-        return Places(len(raw), (Hunk(self._shift, len(raw), self._shift, len(after)),), after)
+        return Places(len(raw), (LineHunk(self._shift, len(raw), self._shift, len(after)),), after)
 
     @property
     def _has_lone_returns(self) -> bool:

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import settled, small
-from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.text import Text
 from sidecar.core.text_parts import TextParts
 
@@ -23,7 +23,7 @@ class Places:
     """The edits that turn a text of `length` code points into `new`. The inserted text is a part of `new`."""
 
     length: int
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[LineHunk, ...]
     new: Text
 
     @staticmethod
@@ -34,22 +34,22 @@ class Places:
         places = Places(len(old), tuple(found), new)
         if 4 * places.added <= (1 if new.as_string >= 4 * len(new) else 3) * len(new):
             return places
-        return replace(places, hunks=(Hunk(0, len(old), 0, len(new)),))
+        return replace(places, hunks=(LineHunk(0, len(old), 0, len(new)),))
 
     @staticmethod
     def of(changes: ChangeSet, new: Text) -> Places:
         """The places of these changes, which lead to `new`."""
-        hunks, shift = list[Hunk](), 0
+        hunks, shift = list[LineHunk](), 0
         for edit in changes.edits:
             start = edit.start + shift
-            hunks.append(Hunk(edit.start, edit.end, start, start + len(edit.new)))
+            hunks.append(LineHunk(edit.start, edit.end, start, start + len(edit.new)))
             shift += edit.growth
         return Places(changes.length, tuple(hunks), new)
 
     @staticmethod
     def made(new: Text) -> Places:
         """The place that turns an empty text into `new`."""
-        return Places(0, (Hunk(0, 0, 0, len(new)),) if len(new) else (), new)
+        return Places(0, (LineHunk(0, 0, 0, len(new)),) if len(new) else (), new)
 
     @property
     def added(self) -> int:
@@ -58,7 +58,7 @@ class Places:
 
     @property
     def is_everything(self) -> bool:
-        return self.hunks == (Hunk(0, self.length, 0, len(self.new)),)
+        return self.hunks == (LineHunk(0, self.length, 0, len(self.new)),)
 
     def changes(self) -> ChangeSet:
         """The same edits, with their texts."""
@@ -66,11 +66,11 @@ class Places:
         return ChangeSet(self.length, tuple(edits))
 
 
-def _found(old: Text, new: Text) -> list[Hunk]:
+def _found(old: Text, new: Text) -> list[LineHunk]:
     a, b = _as_bytes(old), _as_bytes(new)
     found = small(a, b, line_hunks(a, b), _cuts)
     in_old, in_new = _Points(old), _Points(new)
-    return [Hunk(in_old(i), in_old(i_end), in_new(j), in_new(j_end)) for i, i_end, j, j_end in found]
+    return [LineHunk(in_old(i), in_old(i_end), in_new(j), in_new(j_end)) for i, i_end, j, j_end in found]
 
 
 def _as_bytes(text: Text) -> str:

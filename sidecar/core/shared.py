@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.in_word import is_in_word
 
 
@@ -61,7 +61,7 @@ def _whole_words(text: str, start: int, end: int, low: int, high: int) -> tuple[
     return max(low, start), min(high, end)
 
 
-def _in_second(later: Sequence[Hunk], hunk: Hunk) -> tuple[int, int]:
+def _in_second(later: Sequence[LineHunk], hunk: LineHunk) -> tuple[int, int]:
     """The place in `second` of the lines that `hunk` put into `first`. The `later` hunks changed all of them once more."""
     met = [one for one in later if one.old_start < hunk.new_end and hunk.new_start < one.old_end]
     return met[0].new_start, met[-1].new_end

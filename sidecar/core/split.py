@@ -12,7 +12,7 @@ from sidecar.core.hunks import lines_of
 from sidecar.core.versions import Version
 
 
-class Part(NamedTuple):
+class HunkPart(NamedTuple):
     """One part of a stretch. `old` is its text before the first version."""
 
     old: str
@@ -20,7 +20,7 @@ class Part(NamedTuple):
     """Only those of authors who changed this part."""
 
 
-def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] | None:
+def split(old: str, versions: Sequence[Version], at: int) -> tuple[HunkPart, HunkPart] | None:
     """Divide a stretch at the offset `at` (code points) of the newest version's text, which is the start of a line or the end of the text. If `at` lies
     within lines that an author put in place of others, all of the replaced lines go to the first part. None if an earlier text has no line start at the
     matching place."""
@@ -36,8 +36,8 @@ def split(old: str, versions: Sequence[Version], at: int) -> tuple[Part, Part] |
     return _part(first, versions), _part(second, versions)
 
 
-def _part(texts: Sequence[str], versions: Sequence[Version]) -> Part:
-    return Part(texts[0], tuple(_changed(texts, versions)))
+def _part(texts: Sequence[str], versions: Sequence[Version]) -> HunkPart:
+    return HunkPart(texts[0], tuple(_changed(texts, versions)))
 
 
 def _changed(texts: Sequence[str], versions: Sequence[Version]) -> Iterator[Version]:

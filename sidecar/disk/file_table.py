@@ -28,7 +28,7 @@ COMPARED, SAME, CRLF, COMMITTED = 1, 2, 4, 8
 has a file of that name."""
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """A regular file."""
 
     stat: Stat
@@ -60,9 +60,9 @@ class Files:
         at = bisect_left(range(len(self._ends)), name, key=self._name)
         return at if at < len(self._ends) and self._name(at) == name else -1
 
-    def entry(self, index: int) -> Entry:
+    def entry(self, index: int) -> FileEntry:
         *stat, mode = _ROW.unpack_from(self.rows, index * _ROW.size)
-        return Entry(Stat(*stat), mode, self.flags[index])
+        return FileEntry(Stat(*stat), mode, self.flags[index])
 
     def row(self, index: int) -> bytes:
         return self.rows[index * _ROW.size : (index + 1) * _ROW.size]
@@ -103,11 +103,11 @@ class FileTable:
             for name in files.names():
                 yield top + os.fsdecode(name)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> FileEntry | None:
         found = self._find(name)
         return None if found is None else found[0].entry(found[1])
 
-    def entries(self) -> Iterator[tuple[str, Entry]]:
+    def entries(self) -> Iterator[tuple[str, FileEntry]]:
         for folder, files in self.folders.items():
             top = os.path.join(folder, "") if folder else ""
             for at, name in enumerate(files.names()):

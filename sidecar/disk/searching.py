@@ -20,7 +20,7 @@ HEAD = 8192
 """A NUL within this many bytes means that a file is not text, as for reads."""
 
 
-class Line(NamedTuple):
+class MatchingLine(NamedTuple):
     name: str
     number: int
     """From 1."""
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 def lines_with(
     pattern: re.Pattern[str], folder: str, names: Sequence[str], texts: Mapping[str, str]
-) -> Iterator[Line]:
+) -> Iterator[MatchingLine]:
     """Yield the matching lines. `names`: relative to `folder` (canonical). `texts`: texts by name that replace those on the disk."""
     with Roots([folder]) as roots:
         if not roots.roots or roots.roots[0].path != folder:
@@ -44,7 +44,7 @@ def lines_with(
                 yield from _lines(pattern, name, text)
 
 
-def _lines(pattern: re.Pattern[str], name: str, text: str) -> Iterator[Line]:
+def _lines(pattern: re.Pattern[str], name: str, text: str) -> Iterator[MatchingLine]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     number = counted = at = 0
@@ -56,7 +56,7 @@ def _lines(pattern: re.Pattern[str], name: str, text: str) -> Iterator[Line]:
             return  # nothing follows the last line's end
         number += text.count("\n", counted, start)
         counted = start
-        yield Line(name, number + 1, text[start:end])
+        yield MatchingLine(name, number + 1, text[start:end])
         at = end + 1
 
 

@@ -22,7 +22,7 @@ from sidecar.journal.calls import Calls
 from sidecar.journal.database import BUSY_SECONDS
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
-from sidecar.journal.retention import Limits
+from sidecar.journal.retention import RetentionLimits
 from sidecar.journal.selecting import Selection
 from sidecar.journal.store import Store
 from sidecar.journal.turns import CutOff, PreImage, SavedOver, TurnStart
@@ -228,7 +228,7 @@ class SqliteJournal:
 
     # Deleting
 
-    async def tidy(self, limits: Limits | None = None) -> None:
+    async def tidy(self, limits: RetentionLimits | None = None) -> None:
         """Delete entries by age and size, in slices between which other calls get their turn. Never raises."""
         done = False
         while not done:

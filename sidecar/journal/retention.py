@@ -77,7 +77,7 @@ WITH needed (id) AS (
 """
 
 
-class Limits(NamedTuple):
+class RetentionLimits(NamedTuple):
     bytes: int = 512 * 1024 * 1024
     seconds: float = 30 * 24 * 3600.0
 
@@ -88,7 +88,7 @@ class Tidied(NamedTuple):
 
 
 def tidying(
-    db: Opened, is_running: Callable[[str], bool], limits: Limits, now: float
+    db: Opened, is_running: Callable[[str], bool], limits: RetentionLimits, now: float
 ) -> Generator[None, None, Tidied]:
     """Delete what is too old or too much, one slice per step."""
     connection = db.connection

@@ -29,7 +29,7 @@ from sidecar.journal.gone import TextIds, gone
 from sidecar.journal.ids import first_id
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.opened import Opened, transaction
-from sidecar.journal.retention import Limits, Tidied
+from sidecar.journal.retention import RetentionLimits, Tidied
 from sidecar.journal.selecting import Selection, as_blob, as_words
 from sidecar.journal.texts import TextLost, TextStore
 from sidecar.journal.too_large import largest_share, too_large
@@ -412,25 +412,25 @@ class Store:
 
         return self._do(work)
 
-    def tidy(self, limits: Limits | None = None, now: float | None = None) -> Tidied:
+    def tidy(self, limits: RetentionLimits | None = None, now: float | None = None) -> Tidied:
         """Delete entries by age and size, but nothing from an open session of a running process."""
         while (tidied := self.tidy_slice(limits, now)) is None:
             pass
         return tidied
 
-    def tidy_slice(self, limits: Limits | None = None, now: float | None = None) -> Tidied | None:
+    def tidy_slice(self, limits: RetentionLimits | None = None, now: float | None = None) -> Tidied | None:
         """Start or continue tidying, for a slice that takes milliseconds. None: there is more to do. The limits are those of the first slice."""
 
         def work(db: Opened) -> Tidied | None:
             if self._tidying is None or self._tidying[0] is not db:
                 at = time.time() if now is None else now
-                self._tidying = (db, retention.tidying(db, self.is_running, limits or Limits(), at))
+                self._tidying = (db, retention.tidying(db, self.is_running, limits or RetentionLimits(), at))
             try:
                 next(self._tidying[1])
             except StopIteration as end:
                 self._tidying = None
                 self._pages_at_tidying = retention.pages(db.connection)
-                self._tell_size(db, (limits or Limits()).bytes)
+                self._tell_size(db, (limits or RetentionLimits()).bytes)
                 return end.value
             except BaseException:
                 self._tidying = None  # a generator that failed has ended
@@ -441,7 +441,7 @@ class Store:
         if tidied is not None:
             sweep(self.folder)
             with suppress(OSError):
-                retention.remove_damaged(self.folder, (limits or Limits()).seconds)
+                retention.remove_damaged(self.folder, (limits or RetentionLimits()).seconds)
         return tidied
 
     def _tell_size(self, db: Opened, limit: int) -> None:

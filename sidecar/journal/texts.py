@@ -19,7 +19,7 @@ from typing import NamedTuple
 from sidecar.core.any_text import AnyText, as_text
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
-from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.led_to import led_to
 from sidecar.core.places import Places
 from sidecar.core.text import Text
@@ -75,7 +75,7 @@ class TextStore:
         text: AnyText,
         like: bytes | None = None,
         like_text: AnyText | None = None,
-        hunks: Sequence[Hunk] | ChangeSet | Places | None = None,
+        hunks: Sequence[LineHunk] | ChangeSet | Places | None = None,
         *,
         one_of_many: bool = False,
         kept: Text | None = None,
@@ -185,7 +185,7 @@ class TextStore:
         text: AnyText,
         like: bytes,
         like_text: AnyText | None,
-        hunks: Sequence[Hunk] | ChangeSet | Places | None,
+        hunks: Sequence[LineHunk] | ChangeSet | Places | None,
     ) -> bytes | bytearray | None:
         """Return the text as changes to the one with hash `like`, or None if they are not small enough."""
         like_id = self.find(like)

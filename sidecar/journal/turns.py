@@ -94,7 +94,7 @@ class TurnStart:
     folders: Sequence[FolderStart]
 
 
-class Written(NamedTuple):
+class LastWrite(NamedTuple):
     """The journal's last write of a file. The texts are raw; None: there was no file."""
 
     entry: Recorded
@@ -124,7 +124,7 @@ class CutOff:
     acted: bool
     """Whether the agent reported a tool call, or started a command, that may have changed files."""
     start: FolderStart
-    written: Mapping[str, Written]
+    written: Mapping[str, LastWrite]
     """By path: the journal's last write of each file in this turn, unless `start` has something newer."""
 
 
@@ -323,7 +323,7 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
             images[as_path(name)] = PreImage(texts.get(text), encoding, bom)
         except TextLost:
             unknown.append(as_path(name))
-    written: dict[str, Written] = {}
+    written: dict[str, LastWrite] = {}
     for entry_id, path, before, after, created, state in connection.execute(
         "SELECT id, path, before, after, created, state FROM writes "
         "WHERE (owner = ? OR session = ? OR agent = 'revert') AND created >= ? ORDER BY id",
@@ -341,7 +341,7 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
                 unsaved = (was, *(() if known is None else known.unsaved))
             if whole is not None and whole[1] is not None:
                 mode = whole[1].mode
-            written[as_path(path)] = Written(entry, was, now, whole, unsaved, mode)
+            written[as_path(path)] = LastWrite(entry, was, now, whole, unsaved, mode)
     saves: dict[str, SavedOver] = {}
     for name, over, text in connection.execute(
         "SELECT name, over, text FROM saves WHERE turn = ?", (row,)

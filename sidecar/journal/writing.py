@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from sidecar.core.any_text import as_text
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
-from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.lines_changed import lines_changed as lines_of
 from sidecar.core.places import Places
@@ -47,7 +47,7 @@ class _Prepared(NamedTuple):
     """An entry, and everything about it that can be computed before the transaction."""
 
     entry: Entry
-    hunks: Sequence[Hunk] | ChangeSet | Places
+    hunks: Sequence[LineHunk] | ChangeSet | Places
     lines: tuple[int, int]
     texts: Sequence[Prepared | None]
 
@@ -172,7 +172,7 @@ def lines_changed(before: str | None, after: str | None) -> tuple[int, int]:
     return _lines_changed(old, new, line_hunks(old, new))
 
 
-def _lines_changed(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[int, int]:
+def _lines_changed(old: str, new: str, hunks: Sequence[LineHunk]) -> tuple[int, int]:
     added = removed = 0
     for hunk in hunks:
         removed += _lines(old, hunk.old_start, hunk.old_end)
@@ -186,7 +186,7 @@ def _lines(text: str, start: int, end: int) -> int:
 
 
 def _prepare(
-    db: Opened, entry: Entry, hunks: Sequence[Hunk] | ChangeSet | Places
+    db: Opened, entry: Entry, hunks: Sequence[LineHunk] | ChangeSet | Places
 ) -> Sequence[Prepared | None]:
     """Prepare both texts. `hunks`: the changes between them."""
     row = db.connection.execute(

@@ -32,7 +32,7 @@ class _Command:
     run: Callable[[Any], object]
 
 
-class Commands:
+class EditorCommands:
     """All commands of one connection by name. More can be added with `add` before the server starts."""
 
     def __init__(

@@ -15,7 +15,7 @@ from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.review import SOURCE
 from sidecar.lsp.wire_port import Wire
@@ -48,7 +48,7 @@ class ConflictFeatures:
         self._publish = publish
         """Publishes all diagnostics of these documents again."""
 
-    def add_to(self, commands: Commands) -> None:
+    def add_to(self, commands: EditorCommands) -> None:
         commands.add(ext.LIST_CONFLICTS, ext.ListConflicts, self._list)
         commands.add(ext.RESOLVE_CONFLICT, ext.ResolveConflict, self._resolve)
 

@@ -16,7 +16,7 @@ from lsprotocol import types
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
 from sidecar.lsp.capabilities import editor_capabilities
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.watched_files import WatchedFiles
@@ -40,7 +40,7 @@ class Features:
     """`register` puts everything on a server that has not started. Call it once."""
 
     editor: LspEditor
-    commands: Commands
+    commands: EditorCommands
     sources: list[ActionSource] = field(default_factory=list[ActionSource])
     on_opaque: Callable[[str, bool], None] | None = None
     """Called for `sidecar/opaque` with a URI and whether the file open there has unsaved changes."""

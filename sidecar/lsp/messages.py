@@ -17,7 +17,7 @@ Id = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LspRequest:
     id: Id
     method: str
     params: object
@@ -50,7 +50,7 @@ class Broken:
     """For PARSE_ERROR: the body, as far as it can be read."""
 
 
-Message = Request | Notification | Response | Broken
+Message = LspRequest | Notification | Response | Broken
 
 _decoder = json.JSONDecoder()
 _blanks = re.compile(r"[ \t\r\n]*")
@@ -98,7 +98,7 @@ def _message(value: object, flaw: str | None) -> Message:
         return Broken(None, INVALID_REQUEST, "the id of a request is an integer or a string")
     if flaw is not None:
         return Broken(msg_id, INVALID_PARAMS, flaw)
-    return Request(msg_id, method, fields.get("params"))
+    return LspRequest(msg_id, method, fields.get("params"))
 
 
 def valid_id(value: object) -> Id | None:

@@ -36,13 +36,13 @@ from sidecar.lsp import errors, sync
 from sidecar.lsp.errors import Failed, InvalidParams
 from sidecar.lsp.greeting import position_encoding
 from sidecar.lsp.long_texts import LongText, LongValue, Marks
-from sidecar.lsp.messages import Broken, Id, Message, Notification, Request, Response, parse, valid_id
+from sidecar.lsp.messages import Broken, Id, LspRequest, Message, Notification, Response, parse, valid_id
 from sidecar.lsp.pending import Asked, Pending
 from sidecar.lsp.running import Running
 from sidecar.lsp.shapes import Shapes
 from sidecar.workspace.ports.ports import AgentFailed
 
-__all__ = ["Failed", "Handler", "InvalidParams", "SidecarProtocol", "State"]
+__all__ = ["Failed", "Handler", "InvalidParams", "Lifecycle", "SidecarProtocol"]
 
 MAX_RUNNING = 1000
 """The number of requests from the editor that are handled at once; more are refused."""
@@ -56,7 +56,7 @@ Send = Callable[["bytes | Sequence[bytes | LongText | LongValue]", Hashable | No
 """Takes a message, or its pieces, and the key under which it may be replaced."""
 
 
-class State(enum.Enum):
+class Lifecycle(enum.Enum):
     """LSP, "Server lifecycle"."""
 
     NEW = "before initialize"
@@ -79,7 +79,7 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
-        self.state = State.NEW
+        self.state = Lifecycle.NEW
         self.encoding = Encoding.UTF_16
         self.folders: dict[str, types.WorkspaceFolder] = {}
         """Workspace folders by the editor's URI, in the editor's order."""
@@ -144,7 +144,7 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def _dispatch(self, message: Message) -> None:
         match message:
-            case Request():
+            case LspRequest():
                 self._on_request(message)
             case Notification():
                 self._on_notification(message)
@@ -167,7 +167,7 @@ class SidecarProtocol(LanguageServerProtocol):
         method, params = message.method, message.params
         if method == types.EXIT:
             self._exit()
-        elif self.state is not State.RUNNING:
+        elif self.state is not Lifecycle.RUNNING:
             _log.info("ignored %s %s", method, self.state.value)
         elif method in sync.METHODS:
             self._on_sync(message)
@@ -199,7 +199,7 @@ class SidecarProtocol(LanguageServerProtocol):
         self._modify(modification)
 
     def _modify(self, modification: Modification) -> None:
-        if self.state is not State.RUNNING:
+        if self.state is not Lifecycle.RUNNING:
             return
         try:
             self.on_modification(modification)
@@ -208,7 +208,7 @@ class SidecarProtocol(LanguageServerProtocol):
 
     # ---- requests
 
-    def _on_request(self, message: Request) -> None:
+    def _on_request(self, message: LspRequest) -> None:
         msg_id, method, params = message.id, message.method, message.params
         refusal = self._inadmissible(msg_id, method)
         if refusal is not None:
@@ -227,11 +227,11 @@ class SidecarProtocol(LanguageServerProtocol):
         self._running.start(msg_id, work, functools.partial(self._finish, answered, method))
 
     def _inadmissible(self, msg_id: Id, method: str) -> tuple[int, str] | None:
-        if self.state is State.NEW and method != types.INITIALIZE:
+        if self.state is Lifecycle.NEW and method != types.INITIALIZE:
             return errors.NOT_INITIALIZED, "the server is not initialized"
-        if self.state in (State.SHUTDOWN, State.EXITED):
+        if self.state in (Lifecycle.SHUTDOWN, Lifecycle.EXITED):
             return errors.INVALID_REQUEST, "the server was shut down"
-        if self.state is State.RUNNING and method == types.INITIALIZE:
+        if self.state is Lifecycle.RUNNING and method == types.INITIALIZE:
             return errors.INVALID_REQUEST, "the server is initialized already"
         if msg_id in self._running:
             return errors.INVALID_REQUEST, "a request with this id is being worked on"
@@ -415,13 +415,13 @@ class SidecarProtocol(LanguageServerProtocol):
         if not folders and (root := params.root_uri or (params.root_path and from_fs_path(params.root_path))):
             folders = [types.WorkspaceFolder(uri=root, name="")]
         self.folders = {folder.uri: folder for folder in folders}
-        self.state = State.RUNNING
+        self.state = Lifecycle.RUNNING
         try:
             if feature is not None:
                 feature(params)
         except Exception:
             if self.announced is None:
-                self.state = State.NEW  # the editor is told, and may try again
+                self.state = Lifecycle.NEW  # the editor is told, and may try again
             raise
         self.server_capabilities = self._capabilities()
         result = types.InitializeResult(capabilities=self.server_capabilities, server_info=self.server_info)
@@ -447,7 +447,7 @@ class SidecarProtocol(LanguageServerProtocol):
         return capabilities
 
     def _shutdown_now(self, feature: Handler | None, _: object) -> object:
-        self.state = State.SHUTDOWN
+        self.state = Lifecycle.SHUTDOWN
         self._running.cancel_all()
         return None if feature is None else self._shut_down(feature)
 
@@ -458,9 +458,9 @@ class SidecarProtocol(LanguageServerProtocol):
             _log.exception("shutting down failed")
 
     def _exit(self) -> None:
-        if self.state is not State.EXITED:
-            self.clean = self.state is State.SHUTDOWN
-            self.state = State.EXITED
+        if self.state is not Lifecycle.EXITED:
+            self.clean = self.state is Lifecycle.SHUTDOWN
+            self.state = Lifecycle.EXITED
             self.on_exit()
 
     clean = False

@@ -26,7 +26,7 @@ _F_SETPIPE_SZ = 1031
 """A constant of fcntl on Linux; Python defines it only there."""
 
 
-class Reader:
+class InputReader:
     """Calls `on_data(bytes)` on the loop for every piece, and `on_data(b"")` once, at the end of input."""
 
     def __init__(self, fd: int, on_data: Callable[[bytes], None], *, threaded: bool | None = None) -> None:

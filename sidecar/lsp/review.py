@@ -17,7 +17,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.wire_port import Wire
 from sidecar.workspace.review.review import Result, Selector
@@ -57,7 +57,7 @@ class ReviewFeatures:
         self.others: Callable[[str], list[Json]] = lambda uri: []
         """Returns the other diagnostics of a document: each publication replaces all of them."""
 
-    def add_to(self, commands: Commands) -> None:
+    def add_to(self, commands: EditorCommands) -> None:
         commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
         commands.add(ext.TEXT_BEFORE, ext.TextBefore, self._text_before)
         commands.add(

@@ -39,9 +39,9 @@ from sidecar.lsp.framing import Fault, Framing, LongBody, joined
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
 from sidecar.lsp.protocol import Handler, Parsed, SidecarProtocol, read
-from sidecar.lsp.reader import Reader
+from sidecar.lsp.reader import InputReader
 from sidecar.lsp.told_back import ToldBack
-from sidecar.lsp.writer import Writer
+from sidecar.lsp.writer import OutputWriter
 
 SLICE = 0.005
 """Seconds of handling messages before agents, timers and answers get their turn."""
@@ -131,7 +131,7 @@ async def serve(
         if not ended.done():
             ended.set_result(code)
 
-    writer = Writer(stdout, lambda _: _soon(loop, end, 1))
+    writer = OutputWriter(stdout, lambda _: _soon(loop, end, 1))
     restore = _on_signals(loop, lambda number: end(128 + number))
     try:
         async with build() as server:
@@ -141,7 +141,7 @@ async def serve(
             feeder = _Feeder(
                 protocol, loop, greeting or Greeting(Framing()), server.told_back, lambda: end(1)
             )
-            reader = Reader(stdin, feeder.on_data)
+            reader = InputReader(stdin, feeder.on_data)
             feeder.start(reader)
             watch = _EditorWatch(lambda: end(1))
             protocol.on_editor = watch.begin
@@ -182,11 +182,11 @@ class _Feeder:
         protocol.announced = greeting.announced
         self._ended = False
         self._stopped = False
-        self._reader: Reader | None = None
+        self._reader: InputReader | None = None
         self._reading = False
         """A thread is parsing a large message. Everything after it waits."""
 
-    def start(self, reader: Reader) -> None:
+    def start(self, reader: InputReader) -> None:
         self._reader = reader
         if self._first is not None:
             self._handle(self._first)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from sidecar.core.json_types import Json
 from sidecar.lsp import ext
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.protocol import InvalidParams
 
 
@@ -40,7 +40,7 @@ class SessionCommands:
         """`service` raises AgentFailed before `initialize`."""
         self._service = service
 
-    def add_to(self, commands: Commands) -> None:
+    def add_to(self, commands: EditorCommands) -> None:
         commands.add(ext.LIST_SESSIONS, ext.ListSessions, self._list)
         commands.add(ext.LOAD_SESSION, ext.LoadSession, self._load)
         commands.add(ext.FORK_SESSION, ext.ForkSession, self._fork)

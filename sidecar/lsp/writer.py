@@ -55,7 +55,7 @@ class _Message(NamedTuple):
     coalescible: bool
 
 
-class Writer:
+class OutputWriter:
     """Owns the writing end `fd` but never closes it. `on_broken` is called at most once, from the writer's thread."""
 
     def __init__(

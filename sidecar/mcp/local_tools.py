@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 
 from sidecar.core.json_types import JsonDict
-from sidecar.disk.searching import Line, lines_with
+from sidecar.disk.searching import MatchingLine, lines_with
 from sidecar.mcp.answers import failed, listed
 from sidecar.mcp.arguments import Arguments, Wrong
 from sidecar.mcp.globs import compiled
@@ -60,8 +60,8 @@ async def search(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
     looked_at = [name for name in files["names"] if names is None or names(name)]
     late = time.monotonic() + SECONDS
 
-    def look() -> tuple[list[Line], bool]:
-        found: list[Line] = []
+    def look() -> tuple[list[MatchingLine], bool]:
+        found: list[MatchingLine] = []
         for line in lines_with(pattern, files["folder"], looked_at, files["texts"]):
             if len(found) == most:
                 return found, True

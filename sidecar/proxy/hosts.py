@@ -12,7 +12,7 @@ from typing import Any
 import anyio.to_thread
 
 from sidecar.bridge.calling import Calling
-from sidecar.bridge.entry import Entry
+from sidecar.bridge.entry import SidecarEntry
 from sidecar.bridge.finding import containing, serving
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.bridge.server import Method, Refused
@@ -58,7 +58,7 @@ class Hosts:
             await disk.aclose()
 
 
-def _of_folder(cwd: str, env: Mapping[str, str]) -> list[Entry]:
+def _of_folder(cwd: str, env: Mapping[str, str]) -> list[SidecarEntry]:
     return containing(os.path.realpath(cwd), env)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from sidecar.lsp.reader import Reader
+from sidecar.lsp.reader import InputReader
 
 
 class Input:
     def __init__(self, fd: int) -> None:
         self._pieces: list[bytes] = []
         self._came = asyncio.Event()
-        self._reader = Reader(fd, self._on_data)
+        self._reader = InputReader(fd, self._on_data)
 
     def _on_data(self, data: bytes) -> None:
         self._pieces.append(data)

@@ -47,7 +47,7 @@ from sidecar.disk.folder_files import Entries
 from sidecar.disk.states import saying, text_of
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed, author_of
-from sidecar.journal.turns import BYTES, CutOff, FolderStart, SavedOver, Written
+from sidecar.journal.turns import BYTES, CutOff, FolderStart, LastWrite, SavedOver
 from sidecar.recovery import files
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Look(NamedTuple):
     found: Sequence[Found]
     lost: Sequence[str]
     """Names of files that changed during the turn, but whose text before or now is unknown."""
-    unnoted: Sequence[tuple[str, Written]] = ()
+    unnoted: Sequence[tuple[str, LastWrite]] = ()
     """By URI: files that contain the journal's last write, perhaps with changes on top. The sidecar may have ended before it stored that write's hunks."""
 
 
@@ -340,7 +340,9 @@ def _before(
     return FileState(line_ends.to_crlf(committed) if name in start.crlf else committed, mode)
 
 
-def _last_written(written: Written, now: FileState | Refusal | None, mode: int) -> FileState | Refusal | None:
+def _last_written(
+    written: LastWrite, now: FileState | Refusal | None, mode: int
+) -> FileState | Refusal | None:
     """Return the state that the journal's last write left. The file itself shows whether that write, and those before it, have reached the disk."""
     if written.states is not None:
         before, after = written.states
@@ -499,7 +501,7 @@ def _under_review(
     )
 
 
-def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:
+def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, LastWrite]]:
     for path, written in cut.written.items():
         entry = written.entry
         is_made = entry.state == "done" or (entry.state == "unknown" and path in changed_since)
@@ -560,7 +562,7 @@ def _writes_in(rows: Iterable[tuple[str, bytes] | None]) -> set[str]:
 
 
 def _missed(
-    written: Written, kept: tuple[str, bytes] | None, writes: Sequence[Told]
+    written: LastWrite, kept: tuple[str, bytes] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
     """Return what to store for the review, as `save_ledger` takes it: the file's hunks with this write, or a change of the whole file. None if the
     write is already noted."""

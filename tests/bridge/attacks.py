@@ -16,7 +16,7 @@ from typing import Any
 
 from sidecar.bridge import entry as entries
 from sidecar.bridge import proof
-from sidecar.bridge.entry import Entry
+from sidecar.bridge.entry import SidecarEntry
 from sidecar.bridge.finding import find
 from tests.bridge.serving import WAIT, Raw, Serving, greeted, raw, serving
 
@@ -131,7 +131,7 @@ def squatted(scene: Scene, answer: Callable[[dict[str, Any]], Mapping[str, objec
     entry_id = "1" * 16
     secret = os.urandom(32)
     path = entries.socket_of(folder, entry_id)
-    entries.write(folder, Entry(entry_id, os.getpid(), 1.0, 1.0, (str(scene.project),), path, secret))
+    entries.write(folder, SidecarEntry(entry_id, os.getpid(), 1.0, 1.0, (str(scene.project),), path, secret))
     heard: list[bytes] = []
 
     def serve(listener: socket.socket) -> None:

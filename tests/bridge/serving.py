@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.bridge import proof
-from sidecar.bridge.entry import Entry, read
-from sidecar.bridge.limits import Limits
+from sidecar.bridge.entry import SidecarEntry, read
+from sidecar.bridge.limits import BridgeLimits
 from sidecar.bridge.server import BridgeServer, Caller, Method, Refused
 
 WAIT = 20.0
@@ -44,7 +44,7 @@ class Serving:
         self.loop = loop
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> SidecarEntry:
         entry = read(self.folder, self.server.id)
         assert entry is not None
         return entry
@@ -63,7 +63,7 @@ def serving(
     runtime: Path,
     methods: Mapping[str, Method] = METHODS,
     roots: Sequence[str] = (),
-    limits: Limits = Limits(),  # noqa: B008  # frozen
+    limits: BridgeLimits = BridgeLimits(),  # noqa: B008  # frozen
     env: Mapping[str, str] | None = None,
     each: Callable[[], Sequence[Caller]] = tuple,
 ) -> Generator[Serving]:
@@ -151,7 +151,7 @@ def greeted(client: Raw) -> tuple[str, str, str]:
     return ours, hello["nonce"], hello["proof"]
 
 
-def shaken(client: Raw, entry: Entry) -> None:
+def shaken(client: Raw, entry: SidecarEntry) -> None:
     """The whole of it."""
     ours, theirs, _ = greeted(client)
     client.send({"proof": proof.prove(entry.secret, "client", ours, theirs, entry.socket)})

@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.bridge import entry as entries
 from sidecar.bridge import folder, registry
-from sidecar.bridge.entry import Entry
+from sidecar.bridge.entry import SidecarEntry
 from sidecar.bridge.finding import find
 from sidecar.bridge.registry import Claim, new_id
 from tests.bridge.serving import serving
@@ -198,7 +198,7 @@ def test_entries_that_are_not_believed(runtime: Path, name: str) -> None:
 def test_an_entry_is_read_as_it_was_written(runtime: Path) -> None:
     entry_id = new_id()
     odd = os.fsdecode(b"/r\xff\xe9")
-    entry = Entry(
+    entry = SidecarEntry(
         entry_id, 7, 1.5, 2.5, ("/a b", odd), entries.socket_of(runtime, entry_id), bytes(range(32))
     )
     for _ in range(2):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sidecar.bridge import server, wire
 from sidecar.bridge.client import Client, Failed, Lost, Unreachable
-from sidecar.bridge.limits import Limits
+from sidecar.bridge.limits import BridgeLimits
 from sidecar.bridge.server import Method
 from sidecar.bridge.wire import decode, encode, pieces
 from sidecar.core.narrow import FROM
@@ -70,7 +70,7 @@ AFTER_THE_HANDSHAKE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("name", AFTER_THE_HANDSHAKE)
 def test_garbage_after_the_handshake_ends_the_connection(tmp_path: Path, name: str) -> None:
-    with serving(tmp_path, limits=Limits(message_bytes=200_000)) as running:
+    with serving(tmp_path, limits=BridgeLimits(message_bytes=200_000)) as running:
         with raw(running.entry.socket) as client:
             shaken(client, running.entry)
             client.send(AFTER_THE_HANDSHAKE[name])
@@ -101,7 +101,7 @@ def test_requests_that_cannot_be_served_have_words(tmp_path: Path) -> None:
 
 def test_a_client_that_does_not_finish_its_handshake_is_dropped(tmp_path: Path) -> None:
     with (
-        serving(tmp_path, limits=Limits(handshake=0.1)) as running,
+        serving(tmp_path, limits=BridgeLimits(handshake=0.1)) as running,
         raw(running.entry.socket) as silent,
         raw(running.entry.socket) as halfway,
     ):
@@ -111,7 +111,7 @@ def test_a_client_that_does_not_finish_its_handshake_is_dropped(tmp_path: Path) 
 
 
 def test_a_client_that_does_not_finish_its_line_is_dropped(tmp_path: Path) -> None:
-    with serving(tmp_path, limits=Limits(line=0.1)) as running, raw(running.entry.socket) as client:
+    with serving(tmp_path, limits=BridgeLimits(line=0.1)) as running, raw(running.entry.socket) as client:
         shaken(client, running.entry)
         client.send(b'{"id": 1, "me')
         assert client.rest_of_one() == ""
@@ -119,7 +119,7 @@ def test_a_client_that_does_not_finish_its_line_is_dropped(tmp_path: Path) -> No
 
 
 def test_a_client_that_takes_no_answers_is_dropped_and_holds_up_nobody(tmp_path: Path) -> None:
-    limits = Limits(send=0.2, requests=2)
+    limits = BridgeLimits(send=0.2, requests=2)
     with serving(tmp_path, limits=limits) as running, raw(running.entry.socket) as client:
         shaken(client, running.entry)
         request = encode({"id": 1, "method": "echo", "params": {"text": "x" * 1_000_000}})
@@ -163,7 +163,7 @@ def test_long_texts_there_and_back(tmp_path: Path, text: str) -> None:
 
 
 def test_a_text_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
-    limits = Limits(text=1_000_000)
+    limits = BridgeLimits(text=1_000_000)
     with serving(tmp_path, limits=limits) as running, Client.connect(running.entry) as client:
         with pytest.raises(Failed, match="texts of more than 1000000 bytes"):
             client.call("echo", {"a": "x" * 1_000_001})
@@ -173,7 +173,7 @@ def test_a_text_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
 
 def test_a_text_that_takes_too_much_memory_is_refused_in_words(tmp_path: Path) -> None:
     with (
-        serving(tmp_path, limits=Limits(text=1_000_000)) as running,
+        serving(tmp_path, limits=BridgeLimits(text=1_000_000)) as running,
         Client.connect(running.entry) as client,
         pytest.raises(Failed, match="a text that takes more than 1000000 bytes in memory"),
     ):
@@ -200,7 +200,7 @@ def test_what_is_put_into_a_file_is_no_string_where_that_takes_much(
         came.append(params)
         return {}
 
-    limits, methods = Limits(text=2_000_000), {method: called}
+    limits, methods = BridgeLimits(text=2_000_000), {method: called}
     with (
         serving(tmp_path, methods, limits=limits) as running,
         Client.connect(running.entry) as client,
@@ -213,7 +213,7 @@ def test_what_is_put_into_a_file_is_no_string_where_that_takes_much(
 def test_such_a_text_anywhere_else_is_refused_in_words(tmp_path: Path) -> None:
     """A name that a write would have does not make it one."""
     with (
-        serving(tmp_path, limits=Limits(text=2_000_000)) as running,
+        serving(tmp_path, limits=BridgeLimits(text=2_000_000)) as running,
         Client.connect(running.entry) as client,
         pytest.raises(Failed, match="a long text that is not what a write puts into a file"),
     ):
@@ -237,7 +237,7 @@ def test_pieces_are_the_message(value: object) -> None:
 
 def test_too_many_clients_are_turned_away(tmp_path: Path) -> None:
     with (
-        serving(tmp_path, limits=Limits(clients=2)) as running,
+        serving(tmp_path, limits=BridgeLimits(clients=2)) as running,
         Client.connect(running.entry) as first,
         Client.connect(running.entry) as second,
     ):
@@ -247,7 +247,7 @@ def test_too_many_clients_are_turned_away(tmp_path: Path) -> None:
 
 
 def test_and_once_they_are_gone_there_is_room_again(tmp_path: Path) -> None:
-    with serving(tmp_path, limits=Limits(clients=1)) as running:
+    with serving(tmp_path, limits=BridgeLimits(clients=1)) as running:
         for _ in range(3):
             with Client.connect(running.entry) as client:
                 client.call("echo")
@@ -299,7 +299,7 @@ def test_requests_begin_in_order_and_do_not_wait_for_each_other(tmp_path: Path) 
 def test_so_many_requests_at_once_and_no_more(tmp_path: Path) -> None:
     gate = Gate()
     with (
-        serving(tmp_path, gate.methods, limits=Limits(requests=3)) as running,
+        serving(tmp_path, gate.methods, limits=BridgeLimits(requests=3)) as running,
         raw(running.entry.socket) as client,
         Client.connect(running.entry) as other,
     ):
@@ -322,7 +322,7 @@ def test_a_client_that_goes_away_takes_its_requests_with_it(tmp_path: Path) -> N
 
 
 def test_a_request_has_its_time(tmp_path: Path) -> None:
-    limits = Limits(request=0.05)
+    limits = BridgeLimits(request=0.05)
     with serving(tmp_path, Gate().methods, limits=limits) as running, Client.connect(running.entry) as client:
         with pytest.raises(Failed, match="in time"):
             client.call("wait")

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.core import hunks
-from sidecar.core.hunks import MAX_HUNKS, Hunk, line_hunks, lines_of, places
+from sidecar.core.hunks import MAX_HUNKS, LineHunk, line_hunks, lines_of, places
 
 PIECES = st.sampled_from(
     ["a\n", "b\n", "c\n", "\n", "a", "b", "\r", "\r\n", "    ", "é\n", "\x0c", "\u2028", "😀"]
@@ -104,8 +104,8 @@ def test_a_block_far_longer_than_what_is_compared_first() -> None:
     block = [f"entry {number}\n" for number in range(3000)]
     old, new = "".join(lines), "".join(lines[:1000] + block + lines[1000:])
     at, size = len("".join(lines[:1000])), len("".join(block))
-    assert line_hunks(old, new) == [Hunk(at, at, at, at + size)]
-    assert line_hunks(new, old) == [Hunk(at, at + size, at, at)]
+    assert line_hunks(old, new) == [LineHunk(at, at, at, at + size)]
+    assert line_hunks(new, old) == [LineHunk(at, at + size, at, at)]
 
 
 def test_a_rewritten_block_between_lines_that_stay() -> None:
@@ -126,5 +126,7 @@ def test_within_one_line_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(hunks, "_resync", resync)
     old, new = f"first\na b c d{end}last", f"first\na x c y{end}last"
-    assert line_hunks(old, new) == [Hunk(6, len(old) - (4 if end else 0), 6, len(new) - (4 if end else 0))]
+    assert line_hunks(old, new) == [
+        LineHunk(6, len(old) - (4 if end else 0), 6, len(new) - (4 if end else 0))
+    ]
     assert looked == (["\r\n"] if end == "\r\n" else [])

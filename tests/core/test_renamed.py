@@ -15,7 +15,7 @@ from sidecar.core import diff as diffs
 from sidecar.core import hunks
 from sidecar.core.align import Budget
 from sidecar.core.diff import diff
-from sidecar.core.hunks import Hunk, line_hunks
+from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.renamed import Guess, Renaming
 
 TOKENS = st.lists(
@@ -85,7 +85,7 @@ def test_a_block_that_was_copied_and_renamed_is_an_insertion() -> None:
     """As many lines are explained by a renaming, but what follows does not match then."""
     old = "".join(f"foo {number} of {number * 31}\n\n" for number in range(200))
     new = old.replace("foo", "bar") + old
-    assert line_hunks(old, new) == [Hunk(0, 0, 0, len(old))]
+    assert line_hunks(old, new) == [LineHunk(0, 0, 0, len(old))]
 
 
 def test_many_places_are_found_without_a_search_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_many_places_are_found_without_a_search_for_each(monkeypatch: pytest.Mon
     old, new = "".join(lines), "".join(changed)
     starts = [0, *accumulate(map(len, lines))]
     assert line_hunks(old, new) == [
-        Hunk(*starts[at : at + 2], *starts[at : at + 2]) for at in range(0, 10_000, 10)
+        LineHunk(*starts[at : at + 2], *starts[at : at + 2]) for at in range(0, 10_000, 10)
     ]
     assert [(edit.start, edit.new) for edit in diff(old, new).edits] == [
         (starts[at] + 8, "worth") for at in range(0, 10_000, 10)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sidecar.core.change import Edit
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Hunk, Ledger
-from sidecar.core.split import Part, split
+from sidecar.core.split import HunkPart, split
 from sidecar.core.text import Text
 from sidecar.core.versions import Author, Version
 
@@ -56,7 +56,7 @@ def test_the_stretches_are_the_whole(old: str, one: str, two: str, data: st.Data
     if parts is None:
         return
 
-    def said(part: Part, author: str) -> str:
+    def said(part: HunkPart, author: str) -> str:
         """After that author's version."""
         return ([part.old, *(v.text for v in part.versions if v.author.write <= author)])[-1]
 

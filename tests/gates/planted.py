@@ -125,15 +125,15 @@ def one_update_takes_long() -> None:
 
 def the_writer_blocks() -> None:
     """Messages to the editor are written where they come about."""
-    from sidecar.lsp.writer import Writer
+    from sidecar.lsp.writer import OutputWriter
 
-    def send(self: Writer, body: Any, key: object = None) -> None:
+    def send(self: OutputWriter, body: Any, key: object = None) -> None:
         if not isinstance(body, bytes):
             pieces = ([one] if isinstance(one, bytes) else one.escaped() for one in body)
             body = b"".join(itertools.chain.from_iterable(pieces))
         self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
-    Writer.send = send
+    OutputWriter.send = send
 
 
 def no_reaper() -> None:

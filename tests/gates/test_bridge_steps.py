@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.bridge.entry import Entry
+from sidecar.bridge.entry import SidecarEntry
 from sidecar.bridge.finding import containing
-from sidecar.bridge.limits import Limits
+from sidecar.bridge.limits import BridgeLimits
 from tests.bridge.conftest import tmp_path
 from tests.bridge.serving import Raw, raw, shaken
 from tests.gates.loop_bound import bound, least
@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet"),
 ]
 MB = 1024 * 1024
-TEXT = Limits().text
+TEXT = BridgeLimits().text
 SIZES = size((4,), (8, 32, 63))
 """MiB."""
 KINDS = size(("code", "quotes", "values", "an emoji at the end"), ())
@@ -64,7 +64,7 @@ def messages(bytes_: int) -> Mapping[str, bytes]:
     return {name: request % value for name, value in found.items() if not KINDS or name in KINDS}
 
 
-def sent(entry: Entry, line: bytes) -> None:
+def sent(entry: SidecarEntry, line: bytes) -> None:
     """Returns when it is answered, or the connection ended."""
     with raw(entry.socket) as client:
         shaken(client, entry)
@@ -79,7 +79,7 @@ def sent(entry: Entry, line: bytes) -> None:
 @asynccontextmanager
 async def measured(
     base: Path, monkeypatch: pytest.MonkeyPatch, planted: str = "stopwatch"
-) -> AsyncGenerator[tuple[Product, Entry, Callable[[], float]]]:
+) -> AsyncGenerator[tuple[Product, SidecarEntry, Callable[[], float]]]:
     """A product, where to reach it, and what tells ms of its longest step since it was last asked."""
     folder, clock = base / "ws", base / "clock"
     folder.mkdir()
@@ -127,7 +127,7 @@ async def table(
 class Guest:
     """One that was let in, and has a turn."""
 
-    def __init__(self, client: Raw, entry: Entry, folder: Path) -> None:
+    def __init__(self, client: Raw, entry: SidecarEntry, folder: Path) -> None:
         shaken(client, entry)
         client.socket.settimeout(120)
         self._client = client

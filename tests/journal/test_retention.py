@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store, retention
-from sidecar.journal.retention import Limits, Tidied
+from sidecar.journal.retention import RetentionLimits, Tidied
 from sidecar.journal.selecting import Selection
 from tests.support.journals import entry, numbered
 
@@ -57,7 +57,7 @@ def test_the_oldest_go_until_it_fits(folder: Path) -> None:
     for i in range(6):
         a_closed_session(folder, f"s{i}", 10 - i, 200_000)
     with Store(folder) as store:
-        store.tidy(Limits(bytes=550_000))
+        store.tidy(RetentionLimits(bytes=550_000))
         assert sessions(store) == ["s3", "s4", "s5"]
     size = (folder / "journal.sqlite3").stat().st_size
     assert size < 600_000
@@ -68,12 +68,12 @@ def test_an_open_session_of_a_running_process_never_goes(folder: Path) -> None:
         running.begin(entry("", noise(1, 300_000), session="open"))
         running.session_opened("idle", "agent", "/w")
         with Store(folder) as store:
-            assert store.tidy(Limits(0, 0), now=time.time() + 99 * DAY) == (0, 0)
+            assert store.tidy(RetentionLimits(0, 0), now=time.time() + 99 * DAY) == (0, 0)
             assert sessions(store) == ["open"]
     with Store(folder) as store:  # its process is gone, but nobody has said what became of the write
-        assert store.tidy(Limits(0, 0), now=time.time() + 99 * DAY).writes == 0
+        assert store.tidy(RetentionLimits(0, 0), now=time.time() + 99 * DAY).writes == 0
         store.settle(store.entries()[0].id, "done")
-        assert store.tidy(Limits(0, 0), now=time.time() + 99 * DAY).writes == 1
+        assert store.tidy(RetentionLimits(0, 0), now=time.time() + 99 * DAY).writes == 1
         assert store.entries() == []
 
 
@@ -82,7 +82,7 @@ def test_a_closed_session_of_a_running_process_may_go(folder: Path) -> None:
         store.finish(store.begin(entry("a", "b", session="one")), "done")
         store.finish(store.begin(entry("b", "c", session="two")), "done")
         store.session_closed("one")
-        store.tidy(Limits(seconds=0))
+        store.tidy(RetentionLimits(seconds=0))
         assert sessions(store) == ["two"]
 
 
@@ -95,7 +95,7 @@ def test_a_text_that_others_are_changes_of_stays(folder: Path) -> None:
         store.finish(kept, "done")
         store.save_ledger("file:///other", first + "x", b"")
         store.session_closed("old")
-        store.tidy(Limits(seconds=0), now=time.time() + 1)
+        store.tidy(RetentionLimits(seconds=0), now=time.time() + 1)
         assert sessions(store) == ["new"]
     with Store(folder) as store:
         assert store.texts(kept) == (second, third)
@@ -208,14 +208,14 @@ def test_what_a_slice_costs_does_not_depend_on_the_size(
     for many in (10, 40, 160):
         with Store(folder / str(many)) as store:
             many_sessions(folder / str(many), many)
-            assert store.tidy(Limits(seconds=2 * time.time())) == (0, 0)  # the indexes are there
+            assert store.tidy(RetentionLimits(seconds=2 * time.time())) == (0, 0)  # the indexes are there
             steps = [0]
 
             def another(steps: list[int] = steps) -> None:
                 steps[-1] += 1
 
             store._open.connection.set_progress_handler(another, 10)
-            while store.tidy_slice(Limits(bytes=50_000, seconds=2 * time.time())) is None:
+            while store.tidy_slice(RetentionLimits(bytes=50_000, seconds=2 * time.time())) is None:
                 steps.append(0)
             assert len(sessions(store)) < 10
         most.append(sorted(steps)[-4])  # three look for what there is: which sessions, and which of 500 texts
@@ -233,7 +233,7 @@ def test_a_slice_is_small(folder: Path) -> None:
         for session in ("many", "large"):
             store.session_closed(session)
         left, size = [459], [store._open.connection.execute(SIZE).fetchone()[0]]
-        while store.tidy_slice(Limits(seconds=-1)) is None:
+        while store.tidy_slice(RetentionLimits(seconds=-1)) is None:
             left.append(len(other.entries()))
             size.append(other._open.connection.execute(SIZE).fetchone()[0])
             other.begin(entry(None, f"x{len(left)}", "/w/x", session="another"))  # nobody keeps it locked
@@ -281,7 +281,7 @@ def test_whoever_writes_meanwhile_loses_nothing(
                 acts(store, session)
             store.session_closed(session)
         kept.clear()
-        while store.tidy_slice(Limits(seconds=-1)) is None:
+        while store.tidy_slice(RetentionLimits(seconds=-1)) is None:
             for _ in range(chance.randrange(3)):
                 acts(other, "new")
         reviews_left = {uri: text for uri, text in reviews.items() if other.load_ledger(uri)}
@@ -291,7 +291,7 @@ def test_whoever_writes_meanwhile_loses_nothing(
             assert store.texts(write) == both
         for uri, text in reviews_left.items():
             assert store.load_ledger(uri) == (text, b"")
-        store.tidy(Limits(bytes=0))
+        store.tidy(RetentionLimits(bytes=0))
         needed = store._open.connection.execute(
             f"{retention._NEEDED} SELECT count(DISTINCT id) FROM needed WHERE id IS NOT NULL"
         ).fetchone()
@@ -302,7 +302,9 @@ async def test_a_write_waits_for_one_slice_at_most(folder: Path, monkeypatch: py
     many_sessions(folder, 30)
     sliced, slices = Store.tidy_slice, list[int]()
 
-    def counted(self: Store, limits: Limits | None = None, now: float | None = None) -> Tidied | None:
+    def counted(
+        self: Store, limits: RetentionLimits | None = None, now: float | None = None
+    ) -> Tidied | None:
         slices.append(1)
         return sliced(self, limits, now)
 
@@ -325,7 +327,7 @@ def test_what_is_too_much_and_stays_is_told_once(folder: Path) -> None:
     with Store(folder) as store:
         store.begin(entry("", noise(3, 30_000), session="small"))
         store.begin(replace(entry("", noise(1, 3_000_000), session="open"), agent="the large one"))
-        limits = Limits(bytes=100_000)
+        limits = RetentionLimits(bytes=100_000)
         store.tidy(limits)
         (told,) = store.notices
         assert "more than its limit" in told
@@ -337,7 +339,7 @@ def test_what_is_too_much_and_stays_is_told_once(folder: Path) -> None:
         store.begin(entry("", noise(2, 9_000_000), session="open"))
         store.tidy(limits)
         assert len(store.notices) == 2
-        store.tidy(Limits())
+        store.tidy(RetentionLimits())
         assert len(store.notices) == 2
 
 
@@ -347,7 +349,7 @@ def test_indexes_are_made_in_a_journal_of_an_earlier_version(folder: Path) -> No
         store.tidy()
         for name in retention._INDEXES:
             store._open.connection.execute(f"DROP INDEX {name}")
-        store.tidy(Limits(bytes=0))
+        store.tidy(RetentionLimits(bytes=0))
         assert store.entries() == []
         names = store._open.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")
         assert set(retention._INDEXES) <= {name for (name,) in names}

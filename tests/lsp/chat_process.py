@@ -15,7 +15,7 @@ import anyio
 import anyio.abc
 
 from sidecar.core.overlay import Overlay
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
 from sidecar.lsp.main import run
@@ -104,7 +104,7 @@ async def build() -> AsyncIterator[SidecarServer]:
         player = Player(editor, tasks)
         transcripts = Transcripts(editor, player, overlay.get, tasks, lenses_moved=editor.lenses_moved)
         editor.attach(transcripts)
-        commands = Commands(player, transcripts, editor, tasks)
+        commands = EditorCommands(player, transcripts, editor, tasks)
         features = Features(editor, commands, [transcripts])
         features.register(server)
         server.feature("initialized")(lambda _: setattr(overlay, "encoding", server.encoding))

@@ -11,7 +11,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from sidecar.lsp import ext
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import EditorCommands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.transcript_folder import TranscriptFolder
@@ -32,14 +32,14 @@ def service() -> FakeService:
 
 
 @pytest.fixture
-async def commands(wire: FakeWire, service: FakeService, tmp_path: Path) -> AsyncGenerator[Commands]:
+async def commands(wire: FakeWire, service: FakeService, tmp_path: Path) -> AsyncGenerator[EditorCommands]:
     tasks = Tasks()
     editor = LspEditor(wire, tasks)
     transcripts = Transcripts(
         editor, service, Buffers(wire).overlay.get, tasks, folder=TranscriptFolder(tmp_path), pace=0
     )
     editor.attach(transcripts)
-    yield Commands(service, transcripts, editor, tasks)
+    yield EditorCommands(service, transcripts, editor, tasks)
     await tasks.check()
 
 
@@ -100,7 +100,7 @@ WORKING: dict[str, tuple[str, object, Sequence[tuple[Any, ...]], object]] = {
 
 @pytest.mark.parametrize(("name", "argument", "calls", "answer"), WORKING.values(), ids=WORKING)
 async def test_working(
-    commands: Commands,
+    commands: EditorCommands,
     service: FakeService,
     name: str,
     argument: object,
@@ -128,7 +128,7 @@ NOT_UNDERSTOOD: dict[str, tuple[str, object, str]] = {
 
 @pytest.mark.parametrize(("name", "argument", "words"), NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
 async def test_not_understood(
-    commands: Commands, service: FakeService, name: str, argument: object, words: str
+    commands: EditorCommands, service: FakeService, name: str, argument: object, words: str
 ) -> None:
     with pytest.raises(JsonRpcException, match=words) as raised:
         await commands.execute(name, argument)
@@ -153,7 +153,7 @@ FAILURES: dict[str, tuple[Exception, str]] = {
 @pytest.mark.parametrize("name", [NEW, PROMPT, "sidecar.closeSession", "sidecar.cancel"])
 @pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
 async def test_failures_have_words(
-    commands: Commands, service: FakeService, name: str, failure: Exception, words: str
+    commands: EditorCommands, service: FakeService, name: str, failure: Exception, words: str
 ) -> None:
     service.failure = failure
     with pytest.raises(JsonRpcException) as raised:
@@ -164,14 +164,14 @@ async def test_failures_have_words(
     assert "secret" not in raised.value.message
 
 
-async def test_an_agents_failure_carries_its_kind(commands: Commands, service: FakeService) -> None:
+async def test_an_agents_failure_carries_its_kind(commands: EditorCommands, service: FakeService) -> None:
     service.failure = AgentFailed("auth_required", "log in first", {"methods": ["key"]})
     with pytest.raises(JsonRpcException) as raised:
         await commands.execute(NEW)
     assert raised.value.data == {"kind": "auth_required", "methods": ["key"]}
 
 
-async def test_prompt_answers_before_the_turn_ends(commands: Commands, service: FakeService) -> None:
+async def test_prompt_answers_before_the_turn_ends(commands: EditorCommands, service: FakeService) -> None:
     going = asyncio.Event()
 
     async def turn(session_id: str, blocks: Sequence[Any]) -> Mapping[str, object]:
@@ -187,13 +187,13 @@ async def test_prompt_answers_before_the_turn_ends(commands: Commands, service: 
     assert await waiting == ENDED
 
 
-async def test_prompt_starts_in_the_order_of_arrival(commands: Commands, service: FakeService) -> None:
+async def test_prompt_starts_in_the_order_of_arrival(commands: EditorCommands, service: FakeService) -> None:
     answers = [commands.execute(PROMPT, "one"), commands.execute("sidecar.cancel", "s1")]
     assert [call[0] for call in service.calls] == ["start_prompt", "cancel"], "before anything is awaited"
     await asyncio.gather(*answers)
 
 
-async def test_a_cancelled_wait_cancels_the_turn(commands: Commands, service: FakeService) -> None:
+async def test_a_cancelled_wait_cancels_the_turn(commands: EditorCommands, service: FakeService) -> None:
     async def turn(session_id: str, blocks: Sequence[Any]) -> Mapping[str, object]:
         await asyncio.Event().wait()
         return ENDED
@@ -207,7 +207,9 @@ async def test_a_cancelled_wait_cancels_the_turn(commands: Commands, service: Fa
     assert service.calls[-1] == ("cancel", "s1")
 
 
-async def test_a_failed_turn_fails_the_command_that_waits(commands: Commands, service: FakeService) -> None:
+async def test_a_failed_turn_fails_the_command_that_waits(
+    commands: EditorCommands, service: FakeService
+) -> None:
     async def turn(session_id: str, blocks: Sequence[Any]) -> Mapping[str, object]:
         return {**ENDED, "stopReason": "failed", "error": "the agent exited; see its log"}
 
@@ -219,7 +221,7 @@ async def test_a_failed_turn_fails_the_command_that_waits(commands: Commands, se
 
 
 async def test_a_turn_that_breaks_unwatched_is_told(
-    commands: Commands, service: FakeService, wire: FakeWire
+    commands: EditorCommands, service: FakeService, wire: FakeWire
 ) -> None:
     async def turn(session_id: str, blocks: Sequence[Any]) -> Mapping[str, object]:
         raise RuntimeError("secret detail")
@@ -230,7 +232,7 @@ async def test_a_turn_that_breaks_unwatched_is_told(
     assert not any("secret" in told["message"] for told in wire.params("window/showMessage"))
 
 
-async def test_the_chat_without_arguments(commands: Commands, wire: FakeWire) -> None:
+async def test_the_chat_without_arguments(commands: EditorCommands, wire: FakeWire) -> None:
     """Helix passes none."""
     opened = await commands.execute("sidecar.openChat")
     assert isinstance(opened, dict)
@@ -242,14 +244,14 @@ async def test_the_chat_without_arguments(commands: Commands, wire: FakeWire) ->
         await commands.execute("sidecar.answer", {"questionId": "q", "optionId": "o"})
 
 
-async def test_the_chat_of_the_session_in_use(commands: Commands) -> None:
+async def test_the_chat_of_the_session_in_use(commands: EditorCommands) -> None:
     await commands.execute(PROMPT, "fix it")
     assert (await commands.execute("sidecar.openChat"))["sessionId"] == "s1"
     await commands.execute("sidecar.closeSession", "s1")
     assert "sessionId" not in (await commands.execute("sidecar.openChat"))
 
 
-async def test_commands_can_be_added(commands: Commands) -> None:
+async def test_commands_can_be_added(commands: EditorCommands) -> None:
     commands.add("sidecar.double", ext.OfSession, lambda given: f"{given.session_id}{given.session_id}")
     assert await commands.execute("sidecar.double", "ab") == "abab"
     assert commands.names[-1] == "sidecar.double"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.lsp import reader as reader_module
-from sidecar.lsp.reader import Reader
+from sidecar.lsp.reader import InputReader
 from tests.support.raw_lsp import in_process
 
 WAIT = 20.0
@@ -58,7 +58,7 @@ async def test_everything_arrives_in_order_and_then_the_end(
     reading, writing = connect()
     data = b"".join(b"%07d\n" % n for n in range(200_000))
     sink = Sink()
-    Reader(reading, sink, threaded=threaded)
+    InputReader(reading, sink, threaded=threaded)
     await asyncio.get_running_loop().run_in_executor(None, write_and_close, writing, data)
     assert await sink.end() == data
     os.close(reading)
@@ -69,7 +69,7 @@ async def test_nothing_arrives_in_a_pause_and_nothing_is_lost_by_it(threaded: bo
     reading, writing = os.pipe()
     data = bytes(range(256)) * 20_000
     sink = Sink()
-    reader = Reader(reading, sink, threaded=threaded)
+    reader = InputReader(reading, sink, threaded=threaded)
     sending = asyncio.get_running_loop().run_in_executor(None, write_and_close, writing, data)
     for _ in range(5):
         async with asyncio.timeout(WAIT):
@@ -94,7 +94,7 @@ async def test_nothing_arrives_in_a_pause_and_nothing_is_lost_by_it(threaded: bo
 async def test_nothing_arrives_after_it_was_closed(threaded: bool) -> None:
     reading, writing = os.pipe()
     sink = Sink()
-    reader = Reader(reading, sink, threaded=threaded)
+    reader = InputReader(reading, sink, threaded=threaded)
     reader.close()
     reader.close()
     reader.pause()
@@ -113,7 +113,7 @@ async def test_a_regular_file_is_read_to_its_end(tmp_path: Path) -> None:
     file.write_bytes(b"x" * 1_000_000)
     sink = Sink()
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    Reader(descriptor, sink)
+    InputReader(descriptor, sink)
     assert await sink.end() == b"x" * 1_000_000
     os.close(descriptor)
 
@@ -123,7 +123,7 @@ async def test_a_thread_reads_a_descriptor_that_was_made_non_blocking() -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     sink = Sink()
-    Reader(reading, sink, threaded=True)
+    InputReader(reading, sink, threaded=True)
     os.write(writing, b"a")
     async with asyncio.timeout(WAIT):
         await sink.arrived.wait()

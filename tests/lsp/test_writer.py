@@ -16,7 +16,7 @@ import pytest
 from sidecar.core.overlay import Modification
 from sidecar.lsp.long_texts import LongText
 from sidecar.lsp.server import SidecarServer
-from sidecar.lsp.writer import Writer
+from sidecar.lsp.writer import OutputWriter
 from tests.support.raw_lsp import in_process
 
 TIMEOUT = 10.0
@@ -34,7 +34,7 @@ class Pipe:
         self.broken.append(reason)
         self.broke.set()
 
-    def block(self, writer: Writer) -> None:
+    def block(self, writer: OutputWriter) -> None:
         """Fills the pipe, so that the writer's thread hangs in write."""
         writer.send(b"#" * 2**20)
         deadline = time.monotonic() + TIMEOUT
@@ -54,12 +54,12 @@ class Pipe:
             data = data[length:]
         return [body for body in bodies if not body.startswith(b"#")]
 
-    def finish(self, writer: Writer) -> list[bytes]:
+    def finish(self, writer: OutputWriter) -> list[bytes]:
         writer.close()
         threading.Thread(target=self._end, args=(writer,)).start()
         return self.rest()
 
-    def _end(self, writer: Writer) -> None:
+    def _end(self, writer: OutputWriter) -> None:
         writer.wait(TIMEOUT)
         # First forgotten, then closed: the number may be another file's as soon as it is free.
         descriptor, self.writing = self.writing, -1
@@ -97,7 +97,7 @@ TABLE: list[tuple[str, list[Step], list[str]]] = [
 
 @pytest.mark.parametrize(("steps", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_what_a_blocked_editor_reads_later(pipe: Pipe, steps: list[Step], expected: list[str]) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     pipe.block(writer)
     for body, key in steps:
         writer.send(body.encode(), key)
@@ -105,7 +105,7 @@ def test_what_a_blocked_editor_reads_later(pipe: Pipe, steps: list[Step], expect
 
 
 def test_many_messages_of_all_sizes_arrive_unharmed(pipe: Pipe) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     bodies = [bytes([65 + n % 26]) * (n * n % 70_000) for n in range(300)]
     for body in bodies:
         writer.send(body)
@@ -122,7 +122,7 @@ def test_a_long_text_is_escaped_by_the_thread_that_writes_it(
         "escaped",
         lambda self: (threads.append(threading.current_thread().name), escaped(self))[1],
     )
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     text = "é\n" * 100_000
     writer.send([b'{"x":"', LongText(text), b'"}'])
     writer.send(b"next")
@@ -132,7 +132,7 @@ def test_a_long_text_is_escaped_by_the_thread_that_writes_it(
 
 def test_what_is_written_is_let_go(pipe: Pipe) -> None:
     """Not only when the next message comes: an editor may have nothing to be told for hours."""
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     piece = b"x" * 1_000_000
     held = sys.getrefcount(piece)
     writer.send([piece])
@@ -147,7 +147,7 @@ def test_what_is_written_is_let_go(pipe: Pipe) -> None:
 
 
 def test_the_oldest_coalescible_messages_are_dropped_at_the_limit_and_the_others_are_not(pipe: Pipe) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken, soft_limit=10_000)
+    writer = OutputWriter(pipe.writing, pipe.on_broken, soft_limit=10_000)
     pipe.block(writer)
     for number in range(1000):
         writer.send(b"%03d" % number + b"." * 100, key=number)
@@ -173,7 +173,7 @@ def test_the_oldest_coalescible_messages_are_dropped_at_the_limit_and_the_others
     ids=str,
 )
 def test_what_is_dropped(pipe: Pipe, sizes: list[int], kept: list[int]) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken, soft_limit=10_000)
+    writer = OutputWriter(pipe.writing, pipe.on_broken, soft_limit=10_000)
     pipe.block(writer)
     for number, size in enumerate(sizes):
         writer.send(b"x" * size, key=number)
@@ -181,7 +181,7 @@ def test_what_is_dropped(pipe: Pipe, sizes: list[int], kept: list[int]) -> None:
 
 
 def test_too_much_that_must_arrive_ends_the_connection(pipe: Pipe) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken, hard_limit=10_000)
+    writer = OutputWriter(pipe.writing, pipe.on_broken, hard_limit=10_000)
     pipe.block(writer)
     writer.send(b"x" * 1_000_000)
     assert not pipe.broken  # one message may be of any size
@@ -195,7 +195,7 @@ def test_too_much_that_must_arrive_ends_the_connection(pipe: Pipe) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGPIPE and its absence")
 def test_an_editor_that_closes_its_end_is_noticed_once(pipe: Pipe) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     os.close(pipe.reading)
     pipe.reading = -1
     writer.send(b"a")
@@ -209,14 +209,14 @@ def test_an_editor_that_closes_its_end_is_noticed_once(pipe: Pipe) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes there have no such mode")
 def test_a_descriptor_that_was_made_non_blocking_works(pipe: Pipe) -> None:
     os.set_blocking(pipe.writing, False)
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     writer.send(b"x" * 500_000)
     writer.send(b"y")
     assert pipe.finish(writer) == [b"x" * 500_000, b"y"]
 
 
 def test_waiting_for_a_blocked_editor_ends(pipe: Pipe) -> None:
-    writer = Writer(pipe.writing, pipe.on_broken)
+    writer = OutputWriter(pipe.writing, pipe.on_broken)
     pipe.block(writer)
     writer.close()
     assert not writer.wait(0.01)

@@ -17,7 +17,7 @@ from sidecar.core.ledger import Author, Ledger
 from sidecar.core.uri import from_path
 from sidecar.disk import git_head
 from sidecar.journal import SqliteJournal, Store
-from sidecar.journal.retention import Limits
+from sidecar.journal.retention import RetentionLimits
 from sidecar.journal.selecting import Selection
 from sidecar.journal.turns import FolderStart, PreImage, SavedOver, TurnStart
 from sidecar.recovery import cut_off
@@ -467,7 +467,7 @@ def test_it_is_thrown_away_with_the_rest(journal: Path, folder: Path, how: str) 
             case "purge the session":
                 store.purge(Selection(session="s"))
             case _:
-                store.tidy(Limits(seconds=0), now=time.time() + 1)
+                store.tidy(RetentionLimits(seconds=0), now=time.time() + 1)
         assert [text for cut in store.cut_off() for text in cut.start.texts] == []
         db = store._ready().connection
         assert db.execute("SELECT count(*) FROM pre_images").fetchone() == (0,)
