@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from sidecar.mcp.calls import ToolCalls
+from sidecar.mcp.calls import McpCalls
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
 from sidecar.workspace.on_disk import on_disk
@@ -54,7 +54,7 @@ async def alone(folder: str) -> AsyncGenerator[Alone]:
     async with on_disk([folder]) as workspace:
         visit = Visit(workspace.guests, tokens, allowed=True)
         try:
-            methods = {**ToolCalls(workspace, tokens).methods(), **visit.methods()}
+            methods = {**McpCalls(workspace, tokens).methods(), **visit.methods()}
             yield Alone(methods, workspace.renew_reviews, workspace.reviews_stored)
         finally:
             visit.gone()

@@ -42,7 +42,7 @@ from sidecar.lsp.session_commands import SessionCommands
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
-from sidecar.mcp.calls import ToolCalls
+from sidecar.mcp.calls import McpCalls
 from sidecar.mcp.own_server import OwnServer
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
@@ -136,7 +136,7 @@ class Connection:
         workspace.mcp_offers.own = own_server
         table = {
             **methods(workspace),
-            **ToolCalls(workspace, tokens, agents.session_of, agents.working).methods(),
+            **McpCalls(workspace, tokens, agents.session_of, agents.working).methods(),
             **Codes(editor.show).methods(),
         }
         self._bridge = BridgeServer(

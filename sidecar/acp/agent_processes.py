@@ -339,9 +339,9 @@ def _unnamed(agent: Agent) -> None:
 @asynccontextmanager
 async def words(host: Host, when: str) -> AsyncGenerator[None]:
     """If the agent ends during the block, raise AgentFailed with the reason of its end."""
-    from sidecar.acp.client import Gone
+    from sidecar.acp.client import AgentGone
 
     try:
         yield
-    except Gone:
+    except AgentGone:
         raise AgentFailed("exited", await host.obituary(when)) from None

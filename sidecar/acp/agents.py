@@ -34,7 +34,7 @@ from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession,
 from sidecar.workspace.ports.session_ports import ListedSession
 
 if TYPE_CHECKING:  # importing it imports the SDK
-    from sidecar.acp.client import Opened
+    from sidecar.acp.client import AgentSession
 
 log = logging.getLogger(__name__)
 
@@ -405,7 +405,13 @@ class HostedAgents:
         return None
 
     def _opened(
-        self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False, live: bool = False
+        self,
+        session: _Session,
+        host: Host,
+        opened: AgentSession,
+        *,
+        replayed: bool = False,
+        live: bool = False,
     ) -> OpenedSession:
         """`live`: the session was opened with the agent's own tools redirected to our server."""
         session.host, session.agent_session_id = host, opened.agent_session_id
@@ -482,7 +488,7 @@ class HostedAgents:
     async def _prompted(self, session: _Session, blocks: Sequence[Json]) -> str:
         host = session.host
         assert host is not None
-        from sidecar.acp.client import Gone
+        from sidecar.acp.client import AgentGone
 
         before = host.process.errors.last_lines()
         try:
@@ -495,7 +501,7 @@ class HostedAgents:
             if failed.kind == "refused" and not session.cancelled.is_set():
                 await host.add_last_words(failed, before)
             raise
-        except Gone:
+        except AgentGone:
             words = await host.obituary("during the turn")
             facts = host.connection.facts
             memory = (

@@ -41,12 +41,12 @@ from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 log = logging.getLogger(__name__)
 
 
-class Gone(Exception):
+class AgentGone(Exception):
     """The connection ended before an answer came. The owner of the process knows why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class AgentSession:
     """The answer to `session/new` and similar requests. `agent_session_id` is the agent's own id."""
 
     agent_session_id: str
@@ -57,7 +57,7 @@ class Opened:
 class AgentConnection:
     """Speaks with one agent. `agent` is the id under which the user configured it, `env` the environment of its commands.
 
-    Methods raise AgentFailed with a message for the user, and Gone if the connection ends during the call.
+    Methods raise AgentFailed with a message for the user, and AgentGone if the connection ends during the call.
     """
 
     def __init__(
@@ -175,13 +175,13 @@ class AgentConnection:
         given = self._own_tools.by_server or request.own_beside or not self._dialect.has_files
         return bool(request.own_server) and given and not self._own_tools.option
 
-    async def new_session(self, request: SessionRequest) -> Opened:
+    async def new_session(self, request: SessionRequest) -> AgentSession:
         """Open a session. Updates that arrived for it before the answer are handed over before this returns."""
         with self._incoming.opening():
             fields = await self._open("session_new", self._place(request) | self._meta(request))
             return await self._kept_from_writing(self._began(request, "session/new", fields))
 
-    async def fork_session(self, request: SessionRequest, agent_session_id: str) -> Opened:
+    async def fork_session(self, request: SessionRequest, agent_session_id: str) -> AgentSession:
         """Open a session that begins with the content of another one and continues independently. The other session may be open here or not.
 
         ACP calls this unstable. Raises AgentFailed("unsupported") if the agent cannot do it.
@@ -197,7 +197,7 @@ class AgentConnection:
             fields = await self._open("session_fork", params)
             return await self._kept_from_writing(self._began(request, "session/fork", fields))
 
-    def _began(self, request: SessionRequest, method: str, fields: dict[str, object]) -> Opened:
+    def _began(self, request: SessionRequest, method: str, fields: dict[str, object]) -> AgentSession:
         session_id = fields.get("sessionId")
         if not isinstance(session_id, str) or session_id in self._sessions:
             what = "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
@@ -205,7 +205,7 @@ class AgentConnection:
         session = self._sessions[session_id] = self._session(request)
         session.options.answered(fields)
         self._incoming.opened(session_id, session)
-        return Opened(session_id, session.options)
+        return AgentSession(session_id, session.options)
 
     async def load_session(
         self,
@@ -214,7 +214,7 @@ class AgentConnection:
         *,
         replay: bool = True,
         known: Options | None = None,
-    ) -> Opened:
+    ) -> AgentSession:
         """Continue a session of an earlier time. Its history is handed over as updates before this returns or, without `replay`, dropped. If the agent
         can resume and no replay is wanted, this asks it to resume instead. `known`: the options of the session before; they stay as far as the agent
         says nothing about them (crow answers `session/resume` with null).
@@ -241,9 +241,9 @@ class AgentConnection:
         finally:
             session.silent = False
         session.options.answered(fields)
-        return await self._kept_from_writing(Opened(agent_session_id, session.options))
+        return await self._kept_from_writing(AgentSession(agent_session_id, session.options))
 
-    async def _kept_from_writing(self, opened: Opened) -> Opened:
+    async def _kept_from_writing(self, opened: AgentSession) -> AgentSession:
         """Put the session in the mode that keeps the agent from writing, if a mode is to do that. If this raises AgentFailed, the session has been
         closed."""
         try:
@@ -367,7 +367,7 @@ class AgentConnection:
             await self._request(method, dict(params), self._limits.choice)
         except AgentFailed as failed:
             self._service.notice(session_id, failed.message)
-        except Gone:
+        except AgentGone:
             pass  # its commands have ended with it
 
     async def close_session(self, agent_session_id: str) -> None:
@@ -382,7 +382,7 @@ class AgentConnection:
                 await self._request(
                     AGENT_METHODS["session_close"], {"sessionId": agent_session_id}, self._limits.close
                 )
-        except (AgentFailed, Gone) as failed:
+        except (AgentFailed, AgentGone) as failed:
             log.info("%s: session/close: %s", self.agent, failed)
         finally:
             self._sessions.pop(agent_session_id, None)
@@ -400,7 +400,7 @@ class AgentConnection:
         return self._loop.time() - self.transport.heard_at
 
     async def close(self) -> None:
-        """End the connection: our requests raise Gone, questions are withdrawn, and writes that are under way run to their end."""
+        """End the connection: our requests raise AgentGone, questions are withdrawn, and writes that are under way run to their end."""
         ended = list(self._sessions.values())
         self._sessions.clear()
         self._incoming.asks.withdraw()
@@ -425,7 +425,7 @@ class AgentConnection:
     def _open_one(self, agent_session_id: str) -> OpenSession:
         session = self._sessions.get(agent_session_id)
         if session is None:
-            raise Gone
+            raise AgentGone
         return session
 
     def _place(self, request: SessionRequest) -> dict[str, object]:
@@ -467,7 +467,7 @@ class AgentConnection:
         except RequestError as error:
             self._failed(method, error)
         except ConnectionError:
-            raise Gone from None
+            raise AgentGone from None
         finally:
             answer.cancel()
 

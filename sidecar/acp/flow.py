@@ -18,7 +18,7 @@ from sidecar.acp.json_rpc import RequestId
 from sidecar.acp.limits import WireLimits
 
 
-class Decided(Protocol):
+class Reservation(Protocol):
     """Something taken on arrival that must be given back if nobody acts on it."""
 
     def release(self) -> None: ...
@@ -40,14 +40,14 @@ class Params(dict[str, object]):
         self.request_id = request_id
         self.size = size
         """Bytes that the whole message takes in memory, roughly. None: nobody has found out."""
-        self.decided: Decided | None = None
+        self.decided: Reservation | None = None
         """Set by `admit`. The caller that acts on it removes it with `take`."""
         self.large = False
         """Set by `admit` if the answer may be a whole file: few such messages are handled at once."""
         self._flow = flow
         self._counted = 0
 
-    def take(self) -> Decided | None:
+    def take(self) -> Reservation | None:
         """Remove and return the decision. The caller must settle it."""
         decided, self.decided = self.decided, None
         return decided

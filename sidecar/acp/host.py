@@ -114,7 +114,7 @@ class Host:
         host = None
         try:
             await asyncio.shield(loading)
-            from sidecar.acp.client import AgentConnection, Gone
+            from sidecar.acp.client import AgentConnection, AgentGone
             from sidecar.acp.elsewhere.border import HERE, Mapped
 
             by = command.transport
@@ -139,8 +139,8 @@ class Host:
             try:
                 await connection.initialize()
                 if host.ended.done():
-                    raise Gone
-            except Gone:
+                    raise AgentGone
+            except AgentGone:
                 raise AgentFailed("exited", await host.obituary("before it was ready")) from None
             except AgentFailed as failed:
                 await host.add_last_words(failed)

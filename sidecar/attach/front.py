@@ -30,7 +30,7 @@ NOBODY = (
 )
 
 
-class Sidecar(Protocol):
+class AttachedSidecar(Protocol):
     """See attached.py for the methods."""
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
@@ -38,17 +38,17 @@ class Sidecar(Protocol):
         ...
 
 
-Find = Callable[[], Awaitable[Sidecar | None]]
+Find = Callable[[], Awaitable[AttachedSidecar | None]]
 """The running sidecar of this folder. None if there is none. Raises ConnectionError if it runs and does not answer."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-class Front:
+class ClientFront:
     def __init__(self, transport: LineTransport, find: Find, folder: str, agent: str | None) -> None:
         """`folder`: where the client started us. `agent`: the agent for new sessions; None: the user's default."""
         self._transport = transport
@@ -58,7 +58,7 @@ class Front:
         self._name = "a client"
         self._unwanted = frozenset[str]()
         """The kinds of updates that the client did not say it understands."""
-        self._sidecar: Sidecar | None = None
+        self._sidecar: AttachedSidecar | None = None
         self._attaching = asyncio.Lock()
         self._free = asyncio.Semaphore(AT_ONCE)
         self._serial = 0
@@ -89,11 +89,11 @@ class Front:
         try:
             method = getattr(self, _METHODS.get(message["method"], ""), None)
             if method is None:
-                raise Refused(
+                raise RequestRefused(
                     Failure(METHOD_NOT_FOUND, f"Method not found: {str(message['method'])[:100]}", {})
                 )
             answer: dict[str, object] = {"result": await method(params)}
-        except Refused as refused:
+        except RequestRefused as refused:
             answer = {"error": refused.failure._asdict()}
         except ConnectionError as error:
             answer = {"error": Failure(REFUSED, str(error), {"errorKind": "gone"})._asdict()}
@@ -171,12 +171,12 @@ class Front:
 
     # the sidecar
 
-    async def _attached(self) -> Sidecar:
+    async def _attached(self) -> AttachedSidecar:
         async with self._attaching:
             if self._sidecar is None:
                 found = await self._find()
                 if found is None:
-                    raise Refused(
+                    raise RequestRefused(
                         Failure(REFUSED, NOBODY.format(folder=self._folder), {"errorKind": "no_sidecar"})
                     )
                 _let(await self._said(found, "attach", {"client": self._name, "folder": self._folder}))
@@ -206,15 +206,15 @@ class Front:
             _let({"refused": told["error"]["message"], "kind": told["error"]["kind"]})
         return told["result"]
 
-    async def _said(self, sidecar: Sidecar, method: str, params: Mapping[str, object]) -> Any:
+    async def _said(self, sidecar: AttachedSidecar, method: str, params: Mapping[str, object]) -> Any:
         try:
             return await sidecar.call(method, params)
         except ValueError as error:
-            raise Refused(Failure(REFUSED, str(error), {"errorKind": "refused"})) from error
+            raise RequestRefused(Failure(REFUSED, str(error), {"errorKind": "refused"})) from error
 
     # the sidecar's events
 
-    async def _hears(self, sidecar: Sidecar) -> None:
+    async def _hears(self, sidecar: AttachedSidecar) -> None:
         try:
             while True:
                 answer = await sidecar.call("events", {})
@@ -266,7 +266,7 @@ class Front:
     async def _answer(self, question: str, option: str) -> None:
         try:
             await self._call("answerQuestion", {"id": question, "optionId": option})
-        except (Refused, ConnectionError) as error:
+        except (RequestRefused, ConnectionError) as error:
             log.warning("an answer did not reach the sidecar: %s", error)
 
     def _run(self, work: Awaitable[Any]) -> None:
@@ -312,17 +312,17 @@ def _info(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _let(answer: Any) -> Any:
-    """The answer. Raises Refused if it is a refusal."""
+    """The answer. Raises RequestRefused if it is a refusal."""
     told = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     if "refused" in told:
         kind, words = told.get("kind"), str(told["refused"])
         code = AUTH_REQUIRED if kind == "auth_required" else REFUSED
-        raise Refused(Failure(code, words, {"errorKind": str(kind or "refused")}))
+        raise RequestRefused(Failure(code, words, {"errorKind": str(kind or "refused")}))
     return cast("Any", answer)
 
 
 def _text(params: Params, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
-        raise Refused(Failure(INVALID_PARAMS, f"Invalid params: {name} should be a text", {}))
+        raise RequestRefused(Failure(INVALID_PARAMS, f"Invalid params: {name} should be a text", {}))
     return value

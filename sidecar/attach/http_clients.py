@@ -19,7 +19,7 @@ from typing import Protocol, cast
 import msgspec
 
 from sidecar.acp.frames import line_of
-from sidecar.attach.http_wire import Answered, Asked, said
+from sidecar.attach.http_wire import Answered, HttpRequest, said
 from sidecar.attach.streams import Streams
 from sidecar.proxy.heads import head_of, raw
 
@@ -34,7 +34,7 @@ LONGEST_NAME = 1024
 """The most characters of a conversation's id."""
 
 
-class Process(Protocol):
+class ClientProcess(Protocol):
     """The process to which a client talks: an `acp-sidecar acp` of its own."""
 
     stdin: asyncio.StreamWriter | None
@@ -43,22 +43,22 @@ class Process(Protocol):
 
 class HttpClients:
     def __init__(
-        self, start: Callable[[], Awaitable[Process]], end: Callable[[Process], Awaitable[None]]
+        self, start: Callable[[], Awaitable[ClientProcess]], end: Callable[[ClientProcess], Awaitable[None]]
     ) -> None:
         """`start`: starts a client's process; `end`: ends it, and everything with it."""
         self._start = start
         self._end = end
         self._clients: dict[str, _Client] = {}
 
-    def knows(self, asked: Asked) -> bool:
+    def knows(self, asked: HttpRequest) -> bool:
         return asked.headers.get(CONNECTION) in self._clients
 
     @staticmethod
-    def begins(asked: Asked) -> bool:
+    def begins(asked: HttpRequest) -> bool:
         """Whether the request is for a new connection."""
         return asked.method == "POST" and CONNECTION not in asked.headers
 
-    async def answered(self, asked: Asked) -> Answered:
+    async def answered(self, asked: HttpRequest) -> Answered:
         match asked.method:
             case "POST":
                 return await self._posted(asked)
@@ -77,14 +77,14 @@ class HttpClients:
         for client in list(self._clients.values()):
             await self._over(client)
 
-    def _client(self, asked: Asked) -> _Client | Answered:
+    def _client(self, asked: HttpRequest) -> _Client | Answered:
         found = asked.headers.get(CONNECTION)
         if found is None:
             return said(HTTPStatus.BAD_REQUEST, f"{CONNECTION} is missing; begin with `initialize`.")
         client = self._clients.get(found)
         return client or said(HTTPStatus.NOT_FOUND, "This connection has ended; begin with `initialize`.")
 
-    async def _posted(self, asked: Asked) -> Answered:
+    async def _posted(self, asked: HttpRequest) -> Answered:
         kind = asked.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return said(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A message is application/json.")
@@ -119,7 +119,7 @@ class HttpClients:
         headers = {"Content-Type": "application/json", CONNECTION: client.id}
         return Answered(HTTPStatus.OK, answer, headers)
 
-    def _listened(self, asked: Asked) -> Answered:
+    def _listened(self, asked: HttpRequest) -> Answered:
         accepted = asked.headers.get("Accept", "")
         if "text/event-stream" not in accepted and "*/*" not in accepted:
             return said(HTTPStatus.NOT_ACCEPTABLE, "The Accept header must allow text/event-stream.")
@@ -143,7 +143,7 @@ class HttpClients:
 
 
 class _Client:
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: ClientProcess) -> None:
         self.id = secrets.token_urlsafe(32)
         self.process = process
         self.streams = Streams()

@@ -27,7 +27,7 @@ READ = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HttpRequest:
     method: str
     target: str
     headers: Headers
@@ -53,7 +53,7 @@ class TooLong(Exception):
     """The body of a request has too many bytes."""
 
 
-Serve = Callable[[Asked], Awaitable[Answered]]
+Serve = Callable[[HttpRequest], Awaitable[Answered]]
 
 
 Ours = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
@@ -143,7 +143,7 @@ async def carried(
 
 async def _asked(
     wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, longest: int
-) -> Asked | None:
+) -> HttpRequest | None:
     """The next request, as a whole. None at the end. Raises RemoteProtocolError, TooLong, OSError, and TimeoutError for a body that does not
     continue."""
     head = await _event(wire, reader)
@@ -162,7 +162,7 @@ async def _asked(
     if not isinstance(part, h11.EndOfMessage):
         return None
     headers = Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers])
-    return Asked(head.method.decode("ascii"), head.target.decode("latin-1"), headers, b"".join(parts))
+    return HttpRequest(head.method.decode("ascii"), head.target.decode("latin-1"), headers, b"".join(parts))
 
 
 async def _event(wire: h11.Connection, reader: asyncio.StreamReader) -> object:

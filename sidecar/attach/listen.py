@@ -28,9 +28,9 @@ from websockets.http11 import Request, Response
 from sidecar import __version__
 from sidecar.acp.frames import frame_of, line_of
 from sidecar.attach.front import NOBODY
-from sidecar.attach.http_clients import CONNECTION, METHODS, SESSION, HttpClients, Process
-from sidecar.attach.http_wire import Answered, Asked, carried, either, said
-from sidecar.attach.pairing import Pairing, Verdict
+from sidecar.attach.http_clients import CONNECTION, METHODS, SESSION, ClientProcess, HttpClients
+from sidecar.attach.http_wire import Answered, HttpRequest, carried, either, said
+from sidecar.attach.pairing import Pairing, PairingVerdict
 from sidecar.bridge import UNSUPPORTED
 from sidecar.bridge.calling import Calling
 from sidecar.bridge.finding import serving as sidecar_of
@@ -121,7 +121,7 @@ class Listening:
                 if name != "Content-Type":
                     response.headers[name] = value
             return response
-        if no is Verdict.PAIRED:
+        if no is PairingVerdict.PAIRED:
             self._paired.add(connection)
         return None
 
@@ -138,16 +138,16 @@ class Listening:
             )
         return None
 
-    def _judged(self, target: str, headers: Headers) -> Answered | Verdict:
+    def _judged(self, target: str, headers: Headers) -> Answered | PairingVerdict:
         """How a new client is let in, or the answer that says why it is not."""
         if self._clients >= MOST:
             return said(HTTPStatus.SERVICE_UNAVAILABLE, f"There are {MOST} clients already.")
         verdict = self._pairing.judge(*_brought(headers, urlsplit(target).query))
-        if verdict is Verdict.REFUSED:
+        if verdict is PairingVerdict.REFUSED:
             return said(HTTPStatus.UNAUTHORIZED, NO_CODE, {"WWW-Authenticate": "Bearer"})
         return verdict
 
-    async def _http_request(self, asked: Asked) -> Answered:
+    async def _http_request(self, asked: HttpRequest) -> Answered:
         if (no := self._misled(asked.target, asked.headers)) is not None:
             return no
         origin = asked.headers.get("Origin")
@@ -158,7 +158,7 @@ class Listening:
             verdict = self._judged(asked.target, asked.headers)
             if isinstance(verdict, Answered):
                 return replace(verdict, headers={**verdict.headers, **_to_page(origin)})
-            paired = verdict is Verdict.PAIRED
+            paired = verdict is PairingVerdict.PAIRED
         answer = await self._http.answered(asked)
         cookie = {"Set-Cookie": self._cookie} if paired else {}
         return replace(answer, headers={**answer.headers, **cookie, **_to_page(origin)})
@@ -213,7 +213,7 @@ class Listening:
             self._clients -= 1
             raise
 
-    async def _end(self, process: Process) -> None:
+    async def _end(self, process: ClientProcess) -> None:
         try:
             real = cast("asyncio.subprocess.Process", process)
             await ended(real, END_SECONDS, real.kill)

@@ -21,7 +21,7 @@ PAUSE_SECONDS = 15.0
 """The least seconds between two codes: a client that connects without a code cannot fill the editor with them."""
 
 
-class Verdict(Enum):
+class PairingVerdict(Enum):
     LET_IN = auto()
     PAIRED = auto()
     """The client sent the code, and must get `token`."""
@@ -38,16 +38,16 @@ class Pairing:
         self._tries = 0
         self.token = secrets.token_urlsafe(32)
 
-    def judge(self, *brought: str) -> Verdict:
+    def judge(self, *brought: str) -> PairingVerdict:
         """Decide about a client. `brought`: a code as a user types it, the token, or several of them. If the client is refused, the user is
         shown a code, unless one was shown a moment ago."""
         if any(hmac.compare_digest(one.encode(), self.token.encode()) for one in brought):
-            return Verdict.LET_IN
+            return PairingVerdict.LET_IN
         if any(brought) and self._is_the_code(brought):
             self._code = None
-            return Verdict.PAIRED
+            return PairingVerdict.PAIRED
         self._knocked()
-        return Verdict.REFUSED
+        return PairingVerdict.REFUSED
 
     def _is_the_code(self, brought: Sequence[str]) -> bool:
         if self._code is None or self._now() - self._shown > VALID_SECONDS:

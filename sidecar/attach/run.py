@@ -12,7 +12,7 @@ import anyio.to_thread
 from sidecar.acp.flow import Params
 from sidecar.acp.pipes import PipeWriter
 from sidecar.acp.transport import LineTransport
-from sidecar.attach.front import Front
+from sidecar.attach.front import ClientFront
 from sidecar.bridge import UNSUPPORTED
 from sidecar.bridge.calling import Calling
 from sidecar.bridge.finding import serving as sidecar_of
@@ -64,7 +64,7 @@ async def _run(streams: tuple[int, int], env: Mapping[str, str], agent: str | No
         return False
 
     transport = LineTransport(source, sink, admit, name="the client")
-    front = Front(transport, find, folder, agent)
+    front = ClientFront(transport, find, folder, agent)
     serving, stopped = asyncio.ensure_future(front.serve()), signals()
     try:
         await any_of(serving, transport.ended, front.lost, stopped)

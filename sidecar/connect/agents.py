@@ -24,7 +24,7 @@ is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class ConnectableAgent:
     form: Literal["json", "jsonc", "toml", "own toml"]
     """`own toml`: the whole file is ours."""
     container: str
@@ -107,9 +107,9 @@ def _saves_first(command: Sequence[str]) -> list[Json]:
     return [{"matcher": "Read|Edit|MultiEdit|Write", "hooks": [hook]}]
 
 
-AGENTS: dict[str, Agent] = {
-    "claude": Agent("json", "mcpServers", _claude, _stdio, "Restart claude; /mcp lists it."),
-    "claude-hook": Agent(
+AGENTS: dict[str, ConnectableAgent] = {
+    "claude": ConnectableAgent("json", "mcpServers", _claude, _stdio, "Restart claude; /mcp lists it."),
+    "claude-hook": ConnectableAgent(
         "json",
         "hooks",
         _claude_settings,
@@ -118,7 +118,7 @@ AGENTS: dict[str, Agent] = {
         arguments=(),
         key="PreToolUse",
     ),
-    "codex": Agent(
+    "codex": ConnectableAgent(
         "toml",
         "mcp_servers",
         _codex,
@@ -129,7 +129,7 @@ AGENTS: dict[str, Agent] = {
         },
         "Restart codex; /mcp lists it.",
     ),
-    "codex-live": Agent(
+    "codex-live": ConnectableAgent(
         "own toml",
         "What Codex does goes through acp-sidecar. `acp-sidecar disconnect codex-live` takes this file out again.",
         _codex_environments,
@@ -137,21 +137,21 @@ AGENTS: dict[str, Agent] = {
         "Codex uses it from its next start. It has an effect only if an editor starts Codex.",
         arguments=("codex-environment",),
     ),
-    "gemini": Agent(
+    "gemini": ConnectableAgent(
         "jsonc",
         "mcpServers",
         _gemini,
         lambda command: {"command": command[0], "args": list(command[1:])},
         "Restart gemini; /mcp lists it.",
     ),
-    "opencode": Agent(
+    "opencode": ConnectableAgent(
         "jsonc",
         "mcp",
         _opencode,
         lambda command: {"type": "local", "command": list(command), "enabled": True},
         "Restart opencode; `opencode mcp list` lists it.",
     ),
-    "vscode": Agent(
+    "vscode": ConnectableAgent(
         "jsonc",
         "servers",
         _vscode,

@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sidecar.bridge import UNSUPPORTED
-from sidecar.connect.agents import AGENTS, Agent, started
+from sidecar.connect.agents import AGENTS, ConnectableAgent, started
 from sidecar.connect.edits import connected, disconnected, entry_in
 from sidecar.connect.notes import Note, Notes
-from sidecar.connect.settings_file import Failed, SettingsFile
+from sidecar.connect.settings_file import SettingsFailed, SettingsFile
 from sidecar.core.escape import escape
 from sidecar.mcp.guest_names import GUESTS
 from sidecar.own_program import own_program
 
-_Work = Callable[[argparse.Namespace, Agent, SettingsFile], int]
+_Work = Callable[[argparse.Namespace, ConnectableAgent, SettingsFile], int]
 
 
 def connect(arguments: argparse.Namespace) -> int:
@@ -31,7 +31,7 @@ def disconnect(arguments: argparse.Namespace) -> int:
     return _guarded("disconnect", arguments, _disconnect)
 
 
-def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) -> int:
+def _connect(arguments: argparse.Namespace, agent: ConnectableAgent, file: SettingsFile) -> int:
     text = file.read()
     entry = agent.entry([*command(sys.argv[0]), *started(arguments.agent)])
     there = entry_in(agent, arguments.agent, text or "")
@@ -57,7 +57,7 @@ def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) ->
     return 0
 
 
-def _disconnect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) -> int:
+def _disconnect(arguments: argparse.Namespace, agent: ConnectableAgent, file: SettingsFile) -> int:
     text = file.read()
     notes = Notes()
     if text is None or entry_in(agent, arguments.agent, text) is None:
@@ -78,7 +78,7 @@ def _note_and_replace(notes: Notes, file: SettingsFile, note: Note, text: str) -
     notes.write(file.path, note)
     try:
         file.replace(text)
-    except Failed:
+    except SettingsFailed:
         notes.write(file.path, before if before.piece else None)
         raise
 
@@ -86,20 +86,22 @@ def _note_and_replace(notes: Notes, file: SettingsFile, note: Note, text: str) -
 def _guarded(name: str, arguments: argparse.Namespace, work: _Work) -> int:
     try:
         if UNSUPPORTED:
-            raise Failed(UNSUPPORTED)
+            raise SettingsFailed(UNSUPPORTED)
         agent = AGENTS[arguments.agent]
         return work(arguments, agent, _settings_of(agent, arguments))
-    except Failed as failed:
+    except SettingsFailed as failed:
         _say(f"acp-sidecar {name}: {escape(str(failed))}")
     except OSError as error:
         _say(f"acp-sidecar {name}: {escape(str(error.filename))} cannot be written ({error.strerror})")
     return 1
 
 
-def _settings_of(agent: Agent, arguments: argparse.Namespace) -> SettingsFile:
+def _settings_of(agent: ConnectableAgent, arguments: argparse.Namespace) -> SettingsFile:
     if arguments.workspace:
         if not agent.workspace_file:
-            raise Failed(f"{arguments.agent} is connected for all folders only; leave out --workspace")
+            raise SettingsFailed(
+                f"{arguments.agent} is connected for all folders only; leave out --workspace"
+            )
         return SettingsFile(Path.cwd(), agent.workspace_file)
     file = agent.file(os.environ, Path.home())
     return SettingsFile(file.parent, file.name)
@@ -121,7 +123,7 @@ def _agreed(
     if arguments.print or arguments.yes:
         return not arguments.print
     if not sys.stdin.isatty():
-        raise Failed("nobody can confirm this here; add --yes to do it without being asked")
+        raise SettingsFailed("nobody can confirm this here; add --yes to do it without being asked")
     sys.stderr.write(f"{escape(ask)} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):

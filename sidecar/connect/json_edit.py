@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 
-from sidecar.connect.json_spans import Member, Node, NotJson, parse
-from sidecar.connect.piece import Piece
+from sidecar.connect.json_spans import BadJson, Member, Node, parse
+from sidecar.connect.piece import SettingsPiece
 
 
 def find(text: str, container: str, name: str, *, strict: bool) -> object:
-    """The entry with this name in the container. None if there is none. Raises NotJson."""
+    """The entry with this name in the container. None if there is none. Raises BadJson."""
     if not text.strip():
         return None
     at = _container(parse(text, strict=strict), container)
@@ -19,15 +19,15 @@ def find(text: str, container: str, name: str, *, strict: bool) -> object:
 
 
 def has(text: str, container: str, *, strict: bool) -> bool:
-    """Whether the container exists. Raises NotJson."""
+    """Whether the container exists. Raises BadJson."""
     return _container(parse(text, strict=strict), container) is not None
 
 
-def inserted(text: str, container: str, name: str, entry: object, *, strict: bool) -> Piece:
-    """The piece to insert. The text must not have the entry. Raises NotJson."""
+def inserted(text: str, container: str, name: str, entry: object, *, strict: bool) -> SettingsPiece:
+    """The piece to insert. The text must not have the entry. Raises BadJson."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     if not text.strip():
-        return Piece(0, _shown({container: {name: entry}}, "  ", "", line_end) + line_end)
+        return SettingsPiece(0, _shown({container: {name: entry}}, "  ", "", line_end) + line_end)
     root = parse(text, strict=strict)
     at = _container(root, container)
     unit = _indent(text, root) or "  "
@@ -38,7 +38,7 @@ def inserted(text: str, container: str, name: str, entry: object, *, strict: boo
 
 def taken_out(text: str, container: str, name: str, *, strict: bool, with_container: bool) -> str:
     """The text without the entry, wherever it is by now and however it is written. `with_container`: remove the container, too, if
-    nothing else is in it. Raises NotJson."""
+    nothing else is in it. Raises BadJson."""
     root = parse(text, strict=strict)
     at = _container(root, container)
     member = None if at is None else at.member(name)
@@ -52,28 +52,28 @@ def taken_out(text: str, container: str, name: str, *, strict: bool, with_contai
 
 def _container(root: Node, name: str) -> Node | None:
     if not root.is_object:
-        raise NotJson("it is not a JSON object")
+        raise BadJson("it is not a JSON object")
     member = root.member(name)
     if member is not None and not member.value.is_object:
-        raise NotJson(f'"{name}" in it is not an object')
+        raise BadJson(f'"{name}" in it is not an object')
     return None if member is None else member.value
 
 
-def _into(text: str, node: Node, key: str, value: object, unit: str, line_end: str) -> Piece:
+def _into(text: str, node: Node, key: str, value: object, unit: str, line_end: str) -> SettingsPiece:
     """A piece that becomes the first member of an object: what follows need not be touched, whether it has comments or a trailing
     comma."""
     after = node.start + 1
     if not node.members:
         outer = _line_indent(text, node.start)
         closed = "" if "\n" in text[after : node.end] else line_end + outer
-        return Piece(
+        return SettingsPiece(
             after, line_end + outer + unit + _member(key, value, unit, outer + unit, line_end) + closed
         )
     first = node.members[0].start
     if "\n" not in text[after:first]:
-        return Piece(after, f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}, ")
+        return SettingsPiece(after, f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}, ")
     indent = _line_indent(text, first)
-    return Piece(after, line_end + indent + _member(key, value, unit, indent, line_end) + ",")
+    return SettingsPiece(after, line_end + indent + _member(key, value, unit, indent, line_end) + ",")
 
 
 def _member(key: str, value: object, unit: str, indent: str, line_end: str) -> str:

@@ -18,7 +18,7 @@ DEEPEST = 100
 """The most levels. Settings have a handful."""
 
 
-class NotJson(Exception):
+class BadJson(Exception):
     """The message is for the user: what is wrong, and in which line."""
 
 
@@ -46,11 +46,11 @@ class Node:
     """The members of an object."""
 
     def member(self, key: str) -> Member | None:
-        """The member with this key. None if there is none. Raises NotJson if there are several: which one counts
+        """The member with this key. None if there is none. Raises BadJson if there are several: which one counts
         depends on the reader."""
         found = [member for member in self.members if member.key == key]
         if len(found) > 1:
-            raise NotJson(f'it has "{key}" twice in one object')
+            raise BadJson(f'it has "{key}" twice in one object')
         return found[0] if found else None
 
     @property
@@ -59,7 +59,7 @@ class Node:
 
 
 def parse(text: str, *, strict: bool) -> Node:
-    """The root of a JSON text. Raises NotJson."""
+    """The root of a JSON text. Raises BadJson."""
     parser = _Parser(text, strict)
     node = parser.value(parser.blank(0), 0)
     if parser.blank(node.end) != len(text):
@@ -73,7 +73,7 @@ class _Parser:
         self._strict = strict
 
     def fail(self, at: int, what: str) -> None:
-        raise NotJson(f"{what} (line {self._text.count(chr(10), 0, at) + 1})")
+        raise BadJson(f"{what} (line {self._text.count(chr(10), 0, at) + 1})")
 
     def blank(self, at: int) -> int:
         """The end of the blanks and comments that begin there."""

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from sidecar.connect.piece import Piece
+from sidecar.connect.piece import SettingsPiece
 from sidecar.connect.toml_edit import NotToml
 from sidecar.core.json_types import Json
 
 
-def inserted(text: str, head: str, entry: Json) -> Piece:
+def inserted(text: str, head: str, entry: Json) -> SettingsPiece:
     """The piece to insert: plain values, then lists of tables. Raises NotToml if the text has any content already."""
     if text.strip():
         raise NotToml("it says something already")
@@ -24,7 +24,7 @@ def inserted(text: str, head: str, entry: Json) -> Piece:
     for key, value in entry.items():
         for row in cast("list[Json]", value) if isinstance(value, list) else []:
             lines += ["", f"[[{key}]]", *_pairs(row)]
-    return Piece(len(text), line_end.join(lines) + line_end)
+    return SettingsPiece(len(text), line_end.join(lines) + line_end)
 
 
 def _pairs(values: Mapping[str, object]) -> list[str]:

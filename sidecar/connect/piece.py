@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Piece(NamedTuple):
+class SettingsPiece(NamedTuple):
     at: int
     """In code points, from 0."""
     text: str

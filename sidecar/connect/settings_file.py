@@ -14,47 +14,49 @@ MOST = 64 * 1024 * 1024
 """The most bytes. Claude keeps its history in its settings."""
 
 
-class Failed(Exception):
+class SettingsFailed(Exception):
     """The message is for the user."""
 
 
 class SettingsFile:
     def __init__(self, folder: Path, below: str) -> None:
-        """`folder`: the user's own, which is trusted. Below it, no link is followed. Raises Failed."""
+        """`folder`: the user's own, which is trusted. Below it, no link is followed. Raises SettingsFailed."""
         try:
             self._folder = os.path.realpath(folder, strict=True)
         except OSError:
-            raise Failed(f"there is no folder {folder}; start the agent once to create it") from None
+            raise SettingsFailed(f"there is no folder {folder}; start the agent once to create it") from None
         self.path = os.path.join(self._folder, *below.split("/"))
         self._was: FileState | None = None
         self._mark = ""
 
     def read(self) -> str | None:
-        """The text without a byte order mark. None if there is no file. Raises Failed."""
+        """The text without a byte order mark. None if there is no file. Raises SettingsFailed."""
         found = disk.found(self._folder, self.path, at_most=MOST)
         if isinstance(found, Refusal):
-            raise Failed(_words(found, self.path))
+            raise SettingsFailed(_words(found, self.path))
         if found is not None and found.is_link:
             to = os.fsdecode(found.data)
-            raise Failed(f"{self.path} is a link to {to}; it was left alone. Put the lines in there by hand")
+            raise SettingsFailed(
+                f"{self.path} is a link to {to}; it was left alone. Put the lines in there by hand"
+            )
         self._was = found
         if found is None:
             return None
         try:
             text = found.data.decode("utf-8")
         except UnicodeDecodeError:
-            raise Failed(f"{self.path} is not UTF-8; it was left alone") from None
+            raise SettingsFailed(f"{self.path} is not UTF-8; it was left alone") from None
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         return text.removeprefix("\ufeff")
 
     def replace(self, text: str | None) -> None:
         """Replace the text that `read` returned with `text`. None: remove the file, and folders that are empty without it.
-        Raises Failed."""
+        Raises SettingsFailed."""
         mode = 0o600 if self._was is None else self._was.mode
         wanted = None if text is None else FileState((self._mark + text).encode(), mode)
         refusal = disk.restore(self._folder, self.path, self._was, wanted, prune=True)
         if refusal is not None:
-            raise Failed(_words(refusal, self.path))
+            raise SettingsFailed(_words(refusal, self.path))
 
 
 def _words(refusal: Refusal, path: str) -> str:

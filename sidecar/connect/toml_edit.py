@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from sidecar.connect.piece import Piece
+from sidecar.connect.piece import SettingsPiece
 from sidecar.core.json_types import Json
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -35,7 +35,7 @@ def find(text: str, container: str, name: str) -> object:
     return cast("dict[str, object]", table).get(name)
 
 
-def inserted(text: str, container: str, name: str, entry: Json) -> Piece:
+def inserted(text: str, container: str, name: str, entry: Json) -> SettingsPiece:
     """The piece to insert. The text must not have the entry. Raises NotToml, also if it cannot be added as a table."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     before = "" if not text or text.endswith("\n") else line_end
@@ -44,7 +44,7 @@ def inserted(text: str, container: str, name: str, entry: Json) -> Piece:
         f"[{container}.{name}]",
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()),
     ]
-    piece = Piece(len(text), before + line_end.join(lines) + line_end)
+    piece = SettingsPiece(len(text), before + line_end.join(lines) + line_end)
     old, new = parse(text), _parsed_with(piece, text, container)
     expected = {**old, container: {**cast("Json", old.get(container, {})), name: dict(entry)}}
     if new != expected:
@@ -81,7 +81,7 @@ def _rest(lines: Sequence[str], head: re.Pattern[str]) -> list[str]:
     return kept
 
 
-def _parsed_with(piece: Piece, text: str, container: str) -> dict[str, object]:
+def _parsed_with(piece: SettingsPiece, text: str, container: str) -> dict[str, object]:
     try:
         return parse(piece.put_into(text))
     except NotToml:

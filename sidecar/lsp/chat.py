@@ -33,7 +33,7 @@ TURN_LIMIT = 512 * 1024
 
 
 @dataclass(slots=True)
-class Asked:
+class ShownQuestion:
     """An open question, and the number that its heading shows."""
 
     number: int
@@ -58,7 +58,7 @@ class Chat:
         self.session_id = session_id
         self.turn: Literal["none", "starting", "running"] = "none"
         """The state of the turn whose prompt was sent from this transcript."""
-        self.asked: dict[str, Asked] = {}
+        self.asked: dict[str, ShownQuestion] = {}
         self._writing = writing
         self._tasks = tasks
         self._pace = pace
@@ -97,7 +97,7 @@ class Chat:
         self._size = 0
         self._tasks.start_soon(self._write_and_save)
 
-    def ask(self, asked: Asked, on_written: Callable[[], None]) -> None:
+    def ask(self, asked: ShownQuestion, on_written: Callable[[], None]) -> None:
         """Show a question, whatever the turn's size. `on_written` is called when its lenses can be placed."""
         self.asked[asked.question.id] = asked
         question = asked.question
@@ -108,7 +108,7 @@ class Chat:
         self._pending.append(self._stream.block(block))
         self._tasks.start_soon(self._write_now, on_written)
 
-    def answered(self, asked: Asked, said: str, on_written: Callable[[], None]) -> None:
+    def answered(self, asked: ShownQuestion, said: str, on_written: Callable[[], None]) -> None:
         self.asked.pop(asked.question.id, None)
         line = f"question {asked.number}: {one_line(said)}"
         self._pending.append(self._stream.add(Piece("event", line)))

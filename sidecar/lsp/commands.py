@@ -17,7 +17,7 @@ import msgspec
 from pygls.exceptions import JsonRpcException
 
 from sidecar.lsp import ext
-from sidecar.lsp.protocol import Failed, InvalidParams
+from sidecar.lsp.protocol import CommandFailed, InvalidParams
 from sidecar.lsp.service import LspWorkspace, TaskStarter, words_of
 from sidecar.lsp.transcript import Transcripts
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
@@ -71,7 +71,7 @@ class EditorCommands:
 
     def execute(self, name: str, argument: object = None) -> Awaitable[object]:
         """Run a command and return an awaitable of its answer as JSON. The synchronous part of the command is done when this returns, in the order of
-        arrival. Raises InvalidParams or Failed, whose messages are for the user."""
+        arrival. Raises InvalidParams or CommandFailed, whose messages are for the user."""
         command = self._commands.get(name)
         if command is None:
             raise InvalidParams(f"no such command: {name}")
@@ -115,7 +115,7 @@ class EditorCommands:
             raise
         error = ended.get("error")
         if isinstance(error, str):
-            raise Failed(error, data=ended)
+            raise CommandFailed(error, data=ended)
         return ended
 
     async def _follow(self, outcome: Awaitable[Mapping[str, object]]) -> None:
@@ -180,14 +180,14 @@ def _failure(name: str, error: Exception) -> JsonRpcException:
     if isinstance(error, JsonRpcException):
         return error
     if isinstance(error, EditorGone):
-        return Failed(f"{name}: the editor's connection has ended")
+        return CommandFailed(f"{name}: the editor's connection has ended")
     words = words_of(error)
     if words is None:
         _log.error("%s failed", name, exc_info=error)
-        return Failed(f"{name} failed inside the sidecar; see its log")
+        return CommandFailed(f"{name} failed inside the sidecar; see its log")
     if isinstance(error, AgentFailed):
-        return Failed(words, data={"kind": error.kind, **error.data})
-    return Failed(f"{name}: {words}" if isinstance(error, OSError) else words)
+        return CommandFailed(words, data={"kind": error.kind, **error.data})
+    return CommandFailed(f"{name}: {words}" if isinstance(error, OSError) else words)
 
 
 def parse(name: str, shape: type[A], argument: object) -> A:

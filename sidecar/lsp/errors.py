@@ -16,7 +16,7 @@ REQUEST_CANCELLED: Final = -32800
 REQUEST_FAILED: Final = -32803
 
 
-class Failed(JsonRpcException):
+class CommandFailed(JsonRpcException):
     """A request that was understood but could not be carried out. The message is for the user."""
 
     CODE = REQUEST_FAILED

@@ -33,7 +33,7 @@ from pygls.uris import from_fs_path
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp import errors, sync
-from sidecar.lsp.errors import Failed, InvalidParams
+from sidecar.lsp.errors import CommandFailed, InvalidParams
 from sidecar.lsp.greeting import position_encoding
 from sidecar.lsp.long_texts import LongText, LongValue, Marks
 from sidecar.lsp.messages import Broken, Id, LspRequest, Message, Notification, Response, parse, valid_id
@@ -42,7 +42,7 @@ from sidecar.lsp.running import Running
 from sidecar.lsp.shapes import Shapes
 from sidecar.workspace.ports.ports import AgentFailed
 
-__all__ = ["Failed", "Handler", "InvalidParams", "Lifecycle", "SidecarProtocol"]
+__all__ = ["CommandFailed", "Handler", "InvalidParams", "Lifecycle", "SidecarProtocol"]
 
 MAX_RUNNING = 1000
 """The number of requests from the editor that are handled at once; more are refused."""
@@ -189,9 +189,9 @@ class SidecarProtocol(LanguageServerProtocol):
     def _on_sync(self, message: Notification) -> None:
         try:
             if message.flaw is not None:
-                raise sync.Malformed(message.flaw, sync.lost(message.params))
+                raise sync.InvalidNotification(message.flaw, sync.lost(message.params))
             modification = sync.from_json(message.method, message.params)
-        except sync.Malformed as error:
+        except sync.InvalidNotification as error:
             _log.warning("from the editor: %s", error)
             if error.lost is not None:
                 self._modify(error.lost)

@@ -9,7 +9,7 @@ Registering (editor.py, commands.py, …), all before or while `build` runs:
     @server.feature(types.SHUTDOWN)                      params is None; awaited before the answer
 
 An `async def` starts after the messages that arrived with it. Record what depends on the order of arrival in a plain `def`
-that returns an awaitable. Errors for the user: raise `errors.Failed("message")` or `ports.AgentFailed`.
+that returns an awaitable. Errors for the user: raise `errors.CommandFailed("message")` or `ports.AgentFailed`.
 
 Sending: `server.notify(method, params, coalesce_key=…)`, `await server.request(method, params)`; params are plain JSON or
 lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace_apply_edit_async`, …) work too.

@@ -38,7 +38,7 @@ def _uri(raw: str) -> DocumentUri:
     return _normalised(raw) if len(raw) <= 1024 else normalise(raw)
 
 
-class Malformed(ValueError):
+class InvalidNotification(ValueError):
     """The notification is not valid LSP. `lost`: the change to pass on instead, if its document is known."""
 
     def __init__(self, reason: str, lost: Modification | None) -> None:
@@ -125,11 +125,11 @@ def decode(body: bytes) -> Modification | None:
 
 
 def from_json(method: str, params: object) -> Modification:
-    """Decode `params` from `json.loads` (the slow lane), with the same result. Raises Malformed."""
+    """Decode `params` from `json.loads` (the slow lane), with the same result. Raises InvalidNotification."""
     try:
         return _modification(msgspec.convert({"method": method, "params": params}, _AnyEvent, strict=False))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise Malformed(f"{method}: {error}", lost(params)) from error
+        raise InvalidNotification(f"{method}: {error}", lost(params)) from error
 
 
 def _modification(event: _AnyEvent) -> Modification:

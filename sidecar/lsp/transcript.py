@@ -24,7 +24,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.text import Position, Text
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.lsp import ext
-from sidecar.lsp.chat import PACE, Asked, Chat
+from sidecar.lsp.chat import PACE, Chat, ShownQuestion
 from sidecar.lsp.narration import one_line, visible
 from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import Documents, LspWorkspace, TaskStarter, words_of
@@ -210,7 +210,7 @@ class Transcripts:
                 raise EditorRefused(f"no transcript could be created: {error.strerror}") from error
             self._tasks.start_soon(self._show, chat)
         self._numbers += 1
-        asked = Asked(self._numbers, question, asyncio.get_running_loop().create_future())
+        asked = ShownQuestion(self._numbers, question, asyncio.get_running_loop().create_future())
         chat.ask(asked, self._lenses_moved)
         said = "withdrawn"
         try:

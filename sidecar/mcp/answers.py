@@ -11,7 +11,7 @@ from sidecar.core.refusal import Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     content: Sequence[Json]
     is_error: bool = False
     structured: Json | None = None
@@ -29,20 +29,20 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def said(text: str) -> Answer:
-    return Answer((text_block(text),))
+def said(text: str) -> ToolAnswer:
+    return ToolAnswer((text_block(text),))
 
 
-def failed(words: str) -> Answer:
+def failed(words: str) -> ToolAnswer:
     """A tool's refusal; the model reads it."""
-    return Answer((text_block(words),), is_error=True)
+    return ToolAnswer((text_block(words),), is_error=True)
 
 
-def refused(refusal: Refusal, path: str) -> Answer:
+def refused(refusal: Refusal, path: str) -> ToolAnswer:
     words = refusal.message if path in refusal.message else f"{path}: {refusal.message}"
-    return Answer((text_block(words),), True, {"errorKind": str(refusal.kind), "path": path})
+    return ToolAnswer((text_block(words),), True, {"errorKind": str(refusal.kind), "path": path})
 
 
-def listed(value: Json) -> Answer:
+def listed(value: Json) -> ToolAnswer:
     """An answer as structured content for programs, and as JSON text for models that see only text."""
-    return Answer((text_block(json.dumps(value, ensure_ascii=False, indent=0)),), structured=value)
+    return ToolAnswer((text_block(json.dumps(value, ensure_ascii=False, indent=0)),), structured=value)

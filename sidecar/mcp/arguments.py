@@ -10,7 +10,7 @@ from sidecar.core.any_text import AnyText
 from sidecar.core.escape import escape, shorten
 from sidecar.core.text import Text
 from sidecar.core.uri import is_untitled
-from sidecar.mcp.kept import Kept
+from sidecar.mcp.kept import KeptMemory
 
 LONGEST_PATH = 4096
 """In bytes: PATH_MAX of Linux."""
@@ -24,12 +24,12 @@ class Wrong(Exception):
     """An argument does not match the schema. The message is for the model."""
 
 
-class Arguments:
+class ToolArguments:
     """`folder`: the base of relative paths. `of`: words that say to which item of a list these arguments belong. `kept`: the memory
     that their texts take."""
 
     def __init__(
-        self, given: Mapping[str, object], folder: str, of: str = "", kept: Kept | None = None
+        self, given: Mapping[str, object], folder: str, of: str = "", kept: KeptMemory | None = None
     ) -> None:
         self.kept = kept
         self._given = given
@@ -88,19 +88,19 @@ class Arguments:
             raise Wrong(f"{self._of}{name} is longer than {LONGEST_PATH} bytes")
         return path
 
-    def items(self, name: str, most: int) -> Sequence[Arguments]:
+    def items(self, name: str, most: int) -> Sequence[ToolArguments]:
         value = self._given.get(name)
         if not isinstance(value, list) or not value:
             raise Wrong(f"{name} must be a list that is not empty")
         items = cast("list[object]", value)
         if len(items) > most:
             raise Wrong(f"{name} may have {most} items at most")
-        found: list[Arguments] = []
+        found: list[ToolArguments] = []
         for number, item in enumerate(items, 1):
             if not isinstance(item, dict):
                 raise Wrong(f"item {number} of {name} must be an object")
             found.append(
-                Arguments(cast("dict[str, object]", item), self._folder, f"item {number} of {name}: ")
+                ToolArguments(cast("dict[str, object]", item), self._folder, f"item {number} of {name}: ")
             )
         return found
 

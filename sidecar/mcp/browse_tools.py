@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from sidecar.core.refusal import Refusal
-from sidecar.mcp.answers import Answer, listed, refused
-from sidecar.mcp.arguments import Arguments
+from sidecar.mcp.answers import ToolAnswer, listed, refused
+from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
@@ -18,10 +18,10 @@ class BrowseTools:
     def __init__(self, service: McpWorkspace) -> None:
         self._service = service
 
-    def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:
+    def table(self) -> dict[str, Callable[[ToolSession, ToolArguments], Awaitable[ToolAnswer]]]:
         return {"ListFolder": self.list_folder, "Files": self.files}
 
-    async def list_folder(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def list_folder(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("path", "depth")
         path = arguments.path("path", session.folder)
         found = await self._service.tools.list_folder(
@@ -36,7 +36,7 @@ class BrowseTools:
             )
         return listed(told)
 
-    async def files(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def files(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         """For the tool's own process only: not in its list of tools."""
         arguments.only("path", "texts")
         path = arguments.path("path", session.folder)
@@ -50,4 +50,4 @@ class BrowseTools:
             "needPermission": found.need_permission,
             "tooMany": found.too_many,
         }
-        return Answer((), structured=told)
+        return ToolAnswer((), structured=told)

@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.mcp.answers import Answer, failed, refused
-from sidecar.mcp.arguments import Arguments, Wrong, quoted
+from sidecar.mcp.answers import ToolAnswer, failed, refused
+from sidecar.mcp.arguments import ToolArguments, Wrong, quoted
 from sidecar.mcp.browse_tools import BrowseTools
 from sidecar.mcp.editor_tools import EditorTools
 from sidecar.mcp.kept import KeptTexts
@@ -30,7 +30,7 @@ from sidecar.mcp.write_tools import WriteTools
 
 log = logging.getLogger(__name__)
 
-Tool = Callable[[ToolSession, Arguments], Awaitable[Answer]]
+Tool = Callable[[ToolSession, ToolArguments], Awaitable[ToolAnswer]]
 
 NOBODY = (
     "this token belongs to no open session: the conversation was closed, or the editor was started again. "
@@ -38,7 +38,7 @@ NOBODY = (
 )
 
 
-class ToolCalls:
+class McpCalls:
     def __init__(
         self,
         service: McpWorkspace,
@@ -101,7 +101,7 @@ class ToolCalls:
                 answer = (
                     refused(no, "")
                     if no is not None
-                    else await tool(session, Arguments(given, session.folder, kept=kept))
+                    else await tool(session, ToolArguments(given, session.folder, kept=kept))
                 )
         except Wrong as wrong:
             answer = refused(Refusal(Kind.BAD_PARAMS, f"{name}: {wrong}"), "")

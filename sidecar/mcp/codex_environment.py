@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol, cast
 import anyio
 import anyio.from_thread
 
-from sidecar.mcp.codex_files import REMOVE, Asked, answer, asked
+from sidecar.mcp.codex_files import REMOVE, FileRequest, answer, asked
 from sidecar.mcp.tokens import WORKING
 from sidecar.processes import program_of
 
@@ -30,7 +30,7 @@ SERVER = "ACP_SIDECAR_TOOLS"
 _ARGUMENTS = ("exec-server", "--listen", "stdio")
 
 
-class Sidecar(Protocol):
+class ToolSidecar(Protocol):
     """The part of `caller.Caller` that is needed here."""
 
     def ask(
@@ -46,7 +46,7 @@ def told(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     return {**rest, **given.get("env", {})}, rest
 
 
-def run(streams: tuple[int, int], sidecar: Sidecar, env: Mapping[str, str]) -> int:
+def run(streams: tuple[int, int], sidecar: ToolSidecar, env: Mapping[str, str]) -> int:
     """Serve from Codex' first line to its last. `env`: the environment of its exec-server. Returns the exec-server's exit code."""
     program = program_of(os.getppid())
     if program is None:
@@ -59,13 +59,13 @@ def run(streams: tuple[int, int], sidecar: Sidecar, env: Mapping[str, str]) -> i
         own.kill()
 
 
-async def _between(streams: tuple[int, int], own: subprocess.Popen[bytes], sidecar: Sidecar) -> int:
+async def _between(streams: tuple[int, int], own: subprocess.Popen[bytes], sidecar: ToolSidecar) -> int:
     codex, to_codex = os.fdopen(streams[0], "rb"), os.fdopen(streams[1], "wb")
     own_in, own_out = cast("BinaryIO", own.stdin), cast("BinaryIO", own.stdout)
     said, handed = _writer(to_codex), _writer(own_in)
     async with anyio.create_task_group() as calls, anyio.from_thread.BlockingPortal() as portal:
 
-        async def ours(request: Asked, line: bytes) -> None:
+        async def ours(request: FileRequest, line: bytes) -> None:
             done = None
             try:
                 if request.method == REMOVE:

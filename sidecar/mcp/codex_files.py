@@ -25,7 +25,7 @@ _FAILED = -32603
 """JSON-RPC's code of an internal error; the model reads the message."""
 
 
-class Asked(NamedTuple):
+class FileRequest(NamedTuple):
     """A request for a file's content, or to replace it. We only take notice of a request to remove a file."""
 
     id: object
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
         return "Write", {"file_path": self.path, "content": self.content}
 
 
-def asked(line: bytes) -> Asked | None:
+def asked(line: bytes) -> FileRequest | None:
     """The request in a line. None if it is for Codex' own exec-server."""
     beginning = line[:_BEGINNING]
     if not any(f'"{method}"'.encode() in beginning for method in (READ, WRITE, REMOVE)):
@@ -57,10 +57,10 @@ def asked(line: bytes) -> Asked | None:
         return None
     match message.get("method"), params.get("dataBase64"):
         case str(method), None if method in (READ, REMOVE):
-            return Asked(number, method, path)
+            return FileRequest(number, method, path)
         case "fs/writeFile", str(data) if _may_write(params.get("sandbox"), path):
             content = _text(data)
-            return None if content is None else Asked(number, WRITE, path, content)
+            return None if content is None else FileRequest(number, WRITE, path, content)
         case _:
             return None
 
@@ -114,7 +114,7 @@ def _below(path: str, places: Sequence[str | None]) -> bool:
     return any(place and (path == place or path.startswith(place.rstrip("/") + "/")) for place in places)
 
 
-def answer(request: Asked, result: Mapping[str, Any]) -> bytes | None:
+def answer(request: FileRequest, result: Mapping[str, Any]) -> bytes | None:
     """The answer of our tool as a line. None: Codex' own exec-server must answer."""
     words = "".join(str(block.get("text", "")) for block in result.get("content", ()))
     if not result.get("isError"):

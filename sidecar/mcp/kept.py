@@ -14,7 +14,7 @@ MOST = 128 * 1024 * 1024
 """The most bytes, as Python keeps them, of the texts in all unfinished calls of one session; the same as for writes over ACP."""
 
 
-class Kept:
+class KeptMemory:
     """Counts its users. The memory is given back when the last one is done."""
 
     def __init__(self, held: Held, size: int) -> None:
@@ -39,12 +39,12 @@ class KeptTexts:
     def __init__(self) -> None:
         self._sessions: dict[str, Held] = {}
 
-    def of(self, session_id: str, arguments: Mapping[str, object]) -> Kept | Refusal:
+    def of(self, session_id: str, arguments: Mapping[str, object]) -> KeptMemory | Refusal:
         """Count the texts of a call from now on. Returns a Refusal if its session keeps too much already."""
         held = self._sessions.setdefault(session_id, Held(MOST))
         size = held.take(*_texts(arguments))
         self._sessions = {one: held for one, held in self._sessions.items() if not held.nothing}
-        return Kept(held, size) if isinstance(size, int) else size
+        return KeptMemory(held, size) if isinstance(size, int) else size
 
 
 def _texts(arguments: Mapping[str, object]) -> list[AnyText]:

@@ -52,7 +52,7 @@ def server(call: Call, offered: Sequence[Mapping[str, Any]] = TOOLS) -> Server[d
     )
 
 
-class Tools(Protocol):
+class ToolCaller(Protocol):
     async def hello(self) -> None:
         """The tools are there."""
         ...
@@ -63,7 +63,7 @@ class Tools(Protocol):
 
 
 async def run(
-    tools: Tools,
+    tools: ToolCaller,
     said: Sequence[bytes],
     left: bytes | None,
     lines: BinaryIO,

@@ -12,7 +12,7 @@ import anyio.to_thread
 from sidecar.core.json_types import JsonDict
 from sidecar.disk.searching import MatchingLine, lines_with
 from sidecar.mcp.answers import failed, listed
-from sidecar.mcp.arguments import Arguments, Wrong
+from sidecar.mcp.arguments import ToolArguments, Wrong
 from sidecar.mcp.globs import compiled
 
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -27,7 +27,7 @@ MAX_LINE = 500
 
 
 async def glob(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
-    arguments = Arguments(given, "")
+    arguments = ToolArguments(given, "")
     try:
         arguments.only("pattern", "path")
         pattern = compiled(arguments.text("pattern"))
@@ -45,7 +45,7 @@ async def glob(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
 
 
 async def search(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
-    arguments = Arguments(given, "")
+    arguments = ToolArguments(given, "")
     try:
         arguments.only("pattern", "path", "glob", "literal", "ignore_case", "max_matches")
         pattern = _expression(arguments)
@@ -100,7 +100,7 @@ def _left_out(files: JsonDict) -> JsonDict:
     return told
 
 
-def _expression(arguments: Arguments) -> re.Pattern[str]:
+def _expression(arguments: ToolArguments) -> re.Pattern[str]:
     pattern = arguments.text("pattern")
     if not pattern:
         raise Wrong("pattern is empty")

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.mcp.answers import Answer, failed, refused, said, text_block
-from sidecar.mcp.arguments import Arguments
+from sidecar.mcp.answers import ToolAnswer, failed, refused, said, text_block
+from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.schemas import MAX_MANY
 from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
@@ -38,16 +38,16 @@ class ReadTools:
     def __init__(self, service: McpWorkspace) -> None:
         self._service = service
 
-    def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:
+    def table(self) -> dict[str, Callable[[ToolSession, ToolArguments], Awaitable[ToolAnswer]]]:
         return {"Read": self.read, "ReadMany": self.read_many, "ReadBytes": self.read_bytes}
 
-    async def read(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def read(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("file_path", "offset", "limit")
         path, line, limit = _part(arguments)
         ticket = self._service.ticket(session.id, path, "read")
         return await self._one(session, ticket, path, line, limit)
 
-    async def read_many(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def read_many(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("files")
         parts: list[tuple[str, int | None, int | None]] = []
         for item in arguments.items("files", MAX_MANY):
@@ -70,11 +70,11 @@ class ReadTools:
         finally:
             for ticket, *_ in asked:
                 ticket.release()
-        return Answer(content)
+        return ToolAnswer(content)
 
     async def _one(
         self, session: ToolSession, ticket: Ticket, path: str, line: int | None, limit: int | None
-    ) -> Answer:
+    ) -> ToolAnswer:
         answer = await self._service.read(ticket, line, limit)
         if isinstance(answer, str):
             return said(answer)
@@ -82,7 +82,7 @@ class ReadTools:
             return await self._image(session, path, image)
         return refused(answer, path)
 
-    async def _image(self, session: ToolSession, path: str, kind: str) -> Answer:
+    async def _image(self, session: ToolSession, path: str, kind: str) -> ToolAnswer:
         ticket = self._service.ticket(session.id, path, "read")
         found = await self._service.tools.read_bytes(ticket, 0, MAX_IMAGE_BYTES)
         if isinstance(found, Refusal):
@@ -92,9 +92,9 @@ class ReadTools:
             return failed(f"{path} is an image of {size} bytes; at most {MAX_IMAGE_BYTES} can be shown")
         if not data.startswith(_STARTS[kind]):
             return failed(f"{path} is named like an image and is none; read it with ReadBytes")
-        return Answer((_image_block(data, kind),))
+        return ToolAnswer((_image_block(data, kind),))
 
-    async def read_bytes(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def read_bytes(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("file_path", "offset", "length")
         path = arguments.path()
         offset = arguments.number("offset", 0) or 0
@@ -107,7 +107,7 @@ class ReadTools:
         whole = len(data) == size
         image = next((kind for kind, start in _STARTS.items() if whole and data.startswith(start)), None)
         if image is not None:
-            return Answer((_image_block(data, image),), structured={"size": size, "offset": 0})
+            return ToolAnswer((_image_block(data, image),), structured={"size": size, "offset": 0})
         told = {
             "size": size,
             "offset": offset,
@@ -115,10 +115,10 @@ class ReadTools:
             "base64": base64.b64encode(data).decode(),
         }
         words = f"bytes {offset} to {offset + len(data)} of {size}, base64:\n{told['base64']}"
-        return Answer((text_block(words),), structured=told)
+        return ToolAnswer((text_block(words),), structured=told)
 
 
-def _part(arguments: Arguments) -> tuple[str, int | None, int | None]:
+def _part(arguments: ToolArguments) -> tuple[str, int | None, int | None]:
     return arguments.path(), arguments.number("offset", 0), arguments.number("limit", 0)
 
 

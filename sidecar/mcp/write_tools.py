@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sidecar.core.merge import Merged, merge
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.replace import Replacement, replaced
-from sidecar.mcp.answers import Answer, failed, refused, said
-from sidecar.mcp.arguments import Arguments
+from sidecar.mcp.answers import ToolAnswer, failed, refused, said
+from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.schemas import MAX_MANY
 from sidecar.mcp.service import McpWorkspace
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
@@ -36,12 +36,12 @@ class _Change:
 class WriteTools:
     def __init__(self, service: McpWorkspace) -> None:
         self._service = service
-        self._running: set[asyncio.Future[Answer]] = set()
+        self._running: set[asyncio.Future[ToolAnswer]] = set()
 
-    def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:
+    def table(self) -> dict[str, Callable[[ToolSession, ToolArguments], Awaitable[ToolAnswer]]]:
         return {"Edit": self.edit, "Write": self.write, "Append": self.append, "EditMany": self.edit_many}
 
-    async def edit(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def edit(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("file_path", "old_string", "new_string", "replace_all")
         path, step = arguments.path(), _step(arguments)
         if not step.old:  # creates a file, or fills an empty one, as with agents' own tools
@@ -53,18 +53,18 @@ class WriteTools:
         change = self._change(session, path, lambda text: replaced(text, (step,), path))
         return await self._to_its_end(arguments, self._changed(change))
 
-    async def write(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def write(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("file_path", "content")
         path, content = arguments.path(), arguments.any_text("content")
         ticket = self._service.ticket(session.id, path, "write")
 
-        async def write() -> Answer:
+        async def write() -> ToolAnswer:
             done = await self._service.write(ticket, content)
             return refused(done, path) if isinstance(done, Refusal) else said(_done(path, "written", done))
 
         return await self._to_its_end(arguments, write())
 
-    async def append(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def append(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("file_path", "content")
         path, content = arguments.path(), arguments.text("content")
 
@@ -73,7 +73,7 @@ class WriteTools:
 
         return await self._edit_or_make(session, arguments, path, appended, content, "appended to")
 
-    async def edit_many(self, session: ToolSession, arguments: Arguments) -> Answer:
+    async def edit_many(self, session: ToolSession, arguments: ToolArguments) -> ToolAnswer:
         arguments.only("edits")
         steps: dict[str, list[Replacement]] = {}
         for item in arguments.items("edits", MAX_MANY):
@@ -85,17 +85,17 @@ class WriteTools:
     async def _edit_or_make(
         self,
         session: ToolSession,
-        arguments: Arguments,
+        arguments: ToolArguments,
         path: str,
         edited: Callable[[str], str | Refusal],
         content: str,
         did: str,
-    ) -> Answer:
+    ) -> ToolAnswer:
         """Edit the file; if there is none, create one with `content`. Nothing else of this session comes between the two."""
         change = self._change(session, path, edited)
         last = self._service.ticket(session.id, path, "write")
 
-        async def work() -> Answer:
+        async def work() -> ToolAnswer:
             try:
                 done = await self._service.edit(change.ticket, change.replacing)
                 if isinstance(done, Refusal) and done.kind is Kind.NOT_FOUND:
@@ -106,14 +106,14 @@ class WriteTools:
 
         return await self._to_its_end(arguments, work())
 
-    async def _changed(self, change: _Change) -> Answer:
+    async def _changed(self, change: _Change) -> ToolAnswer:
         done = await self._service.edit(change.ticket, change.replacing)
         if isinstance(done, Refusal):
             return refused(done, change.path)
         shown = _around(change.replacing.before, change.replacing.after)
         return said(_done(change.path, "updated", done) + (f"\n{shown}" if shown else ""))
 
-    async def _all_or_nothing(self, session: ToolSession, changes: Sequence[_Change]) -> Answer:
+    async def _all_or_nothing(self, session: ToolSession, changes: Sequence[_Change]) -> ToolAnswer:
         """Try every change on the current text before the first is made. If one fails later, those that were made are taken
         back."""
         made: list[_Change] = []
@@ -137,7 +137,7 @@ class WriteTools:
 
     async def _decided(
         self, session: ToolSession, changes: Sequence[_Change], answers: Sequence[WriteDone]
-    ) -> Answer:
+    ) -> ToolAnswer:
         """The answer for changes that were all made, but that the user may still have to decide on, in any order."""
         decided = await asyncio.gather(*(self._service.decided(session.id, answer) for answer in answers))
         words = [
@@ -169,7 +169,7 @@ class WriteTools:
 
         return _Change(path, self._service.ticket(session.id, path, "write"), Replacing(bounded))
 
-    async def _to_its_end(self, arguments: Arguments, work: Awaitable[Answer]) -> Answer:
+    async def _to_its_end(self, arguments: ToolArguments, work: Awaitable[ToolAnswer]) -> ToolAnswer:
         running = asyncio.ensure_future(work)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
@@ -179,7 +179,7 @@ class WriteTools:
         return await asyncio.shield(running)
 
 
-def _step(arguments: Arguments) -> Replacement:
+def _step(arguments: ToolArguments) -> Replacement:
     return Replacement(
         arguments.text("old_string"), arguments.text("new_string"), arguments.flag("replace_all")
     )
@@ -202,17 +202,17 @@ def _without(before: str, after: str) -> Callable[[str], str | Refusal]:
     return change
 
 
-def _nothing(refusal: Refusal, path: str) -> Answer:
+def _nothing(refusal: Refusal, path: str) -> ToolAnswer:
     answer = refused(refusal, path)
     words = f"Nothing was changed in any file. {answer.content[0]['text']}"
-    return Answer(failed(words).content, True, answer.structured)
+    return ToolAnswer(failed(words).content, True, answer.structured)
 
 
-def _partly(refusal: Refusal, path: str, left: Sequence[str]) -> Answer:
+def _partly(refusal: Refusal, path: str, left: Sequence[str]) -> ToolAnswer:
     words = (
         f"{path}: {refusal.message}. The edits of these files were made before and could not be taken back: "
     )
-    return Answer(
+    return ToolAnswer(
         failed(words + ", ".join(left)).content, True, {"errorKind": str(refusal.kind), "left": list(left)}
     )
 

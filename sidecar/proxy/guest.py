@@ -37,7 +37,7 @@ class Who(NamedTuple):
     """The secret of its own tools, if they are redirected to ours; see own_tools.py."""
 
 
-class Host(Protocol):
+class GuestHost(Protocol):
     """A running sidecar, or the disk, for one guest."""
 
     @property
@@ -53,7 +53,7 @@ class Host(Protocol):
 
 
 class Hosts(Protocol):
-    async def find(self, folders: SessionFolders) -> Host:
+    async def find(self, folders: SessionFolders) -> GuestHost:
         """Raises ConnectionError with a message."""
         ...
 
@@ -67,7 +67,7 @@ class Guest:
         self._who = who
         self._session_folders = folders
         self._hosts = hosts
-        self._host: Host | None = None
+        self._host: GuestHost | None = None
         self._why = Refusal(Kind.IO_ERROR, LOST)
         """Why there is no host."""
         self._turns = 0
@@ -218,7 +218,7 @@ class Guest:
 
     # what it tells the host
 
-    async def _tell(self, host: Host, method: str, **params: object) -> bool:
+    async def _tell(self, host: GuestHost, method: str, **params: object) -> bool:
         """Call a method of the host. Returns False if the host is lost."""
         try:
             await host.call(method, params)
@@ -238,7 +238,7 @@ class Guest:
         finally:
             self._heard -= 1
 
-    def _lost(self, host: Host) -> None:
+    def _lost(self, host: GuestHost) -> None:
         if self._host is host:
             self._host = None
             log.warning("the acp-sidecar that served %s has ended", self._session_folders.cwd)

@@ -17,7 +17,7 @@ from sidecar.bridge.finding import containing, serving
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.bridge.server import Method, Refused
 from sidecar.proxy.conversations import SessionFolders
-from sidecar.proxy.guest import Host
+from sidecar.proxy.guest import GuestHost
 from sidecar.proxy.guest_methods import GuestMethods
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Hosts:
         self._env = env
         self._disks: dict[SessionFolders, _Folders] = {}
 
-    async def find(self, folders: SessionFolders) -> Host:
+    async def find(self, folders: SessionFolders) -> GuestHost:
         client = await anyio.to_thread.run_sync(serving, folders.cwd, self._env)
         if client is not None:
             return _Live(Pipelined.of(client))

@@ -20,12 +20,12 @@ Pass = Callable[[bytes], Awaitable[bytes | None]]
 """A line without its end → the line to pass on in its place. None: pass on nothing. The same object: it passes unchanged."""
 
 
-class TooLong(Exception):
+class LineTooLong(Exception):
     """A line has more than LONGEST bytes."""
 
 
 async def relay(source: Source, sink: Sink, passes: Pass, longest: int = LONGEST) -> None:
-    """Pass on lines until `source` ends. A last line without an end is passed on without one. Raises TooLong, and ConnectionError if nobody
+    """Pass on lines until `source` ends. A last line without an end is passed on without one. Raises LineTooLong, and ConnectionError if nobody
     reads `sink` any more."""
     lines = Lines(longest)
     try:
@@ -37,7 +37,7 @@ async def relay(source: Source, sink: Sink, passes: Pass, longest: int = LONGEST
                     sink.write(passed, b"\n")
                     await sink.drain()
     except Malformed as error:
-        raise TooLong from error
+        raise LineTooLong from error
     if lines.begun and (passed := await passes(lines.rest())) is not None:
         sink.write(passed)
 

@@ -23,7 +23,7 @@ from sidecar.lsp.stdio import claim
 from sidecar.proxy.chain import Chain
 from sidecar.proxy.naming import name_of
 from sidecar.proxy.own_tools import OwnTools
-from sidecar.proxy.relay import LONGEST, TooLong, relay
+from sidecar.proxy.relay import LONGEST, LineTooLong, relay
 from sidecar.proxy.serving import Serving
 from sidecar.proxy.streams import Input
 from sidecar.proxy.waiting import any_of, cancelled, first, signals
@@ -139,6 +139,6 @@ def _code(agent: AgentProcess) -> int:
 
 def _too_long(*relays: tuple[asyncio.Future[None], str]) -> int | None:
     for relaying, who in relays:
-        if relaying.done() and isinstance(relaying.exception(), TooLong):
+        if relaying.done() and isinstance(relaying.exception(), LineTooLong):
             return fail(f"{who} sent a line of more than {LONGEST} bytes")
     return None

@@ -70,7 +70,7 @@ _NAMED = 5
 _UNKNOWN = Refusal(Kind.UNDECODABLE, "its earlier text is unknown")
 
 
-class Found(NamedTuple):
+class CutOffFile(NamedTuple):
     """A file that differs from when the turn began."""
 
     entry: Entry
@@ -89,7 +89,7 @@ class Sentence(NamedTuple):
 
 
 class Look(NamedTuple):
-    found: Sequence[Found]
+    found: Sequence[CutOffFile]
     lost: Sequence[str]
     """Names of files that changed during the turn, but whose text before or now is unknown."""
     unnoted: Sequence[tuple[str, LastWrite]] = ()
@@ -173,12 +173,12 @@ def _made_after_all(seen: Look) -> list[str]:
     return [written.entry.id for _, written in seen.unnoted if written.entry.state == "unknown"]
 
 
-def _some_at_a_time(found: Sequence[Found]) -> Iterator[Sequence[Found]]:
+def _some_at_a_time(found: Sequence[CutOffFile]) -> Iterator[Sequence[CutOffFile]]:
     for first in range(0, len(found), TOGETHER):
         yield found[first : first + TOGETHER]
 
 
-def _whose(found: Sequence[Found], ids: Sequence[str], *, sure: bool) -> list[str]:
+def _whose(found: Sequence[CutOffFile], ids: Sequence[str], *, sure: bool) -> list[str]:
     """Return the entries that are certainly the agent's (`sure`), or those that are not."""
     return [entry_id for one, entry_id in zip(found, ids, strict=True) if one.sure is sure]
 
@@ -243,7 +243,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     held = git_head.contents(
         start.folder, {head[name].object_id for name in moved if name in head and name not in start.texts}
     )
-    found: list[Found] = []
+    found: list[CutOffFile] = []
     saved_over: list[str] = []
     with Roots([start.folder]) as roots:
         for name in moved:
@@ -407,7 +407,7 @@ def _compared(
     after: FileState | None,
     stat: Stat | None,
     removed: FileState | None,
-) -> Iterator[Found]:
+) -> Iterator[CutOffFile]:
     path = os.path.join(cut.start.folder, name)
     sure = _is_in_turn(cut, name, stat)
     if before == after or (before is None and not sure):  # a new file has no earlier text to lose
@@ -432,13 +432,13 @@ def _compared(
     is_new = before is None and (removed is None or text_of(removed) is not None)
     if says is not None and (was is not None or (is_new and says.text)):
         if not _is_same(text.before, text.after):
-            yield Found(text, sure)
+            yield CutOffFile(text, sure)
         had = before or removed
         if had is not None and after is not None and had.mode != after.mode:
             states = replace(after, mode=had.mode), after
-            yield Found(replace(text, before=text.after, states=states), sure)
+            yield CutOffFile(replace(text, before=text.after, states=states), sure)
     else:
-        yield Found(replace(text, states=(before, after)), sure)
+        yield CutOffFile(replace(text, states=(before, after)), sure)
 
 
 def _decoded(state: FileState | None) -> Decoded | None:
@@ -484,7 +484,7 @@ def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
 
 
 def _under_review(
-    found: Found, entry_id: str, kept: tuple[str, bytes] | None, writes: Sequence[Told]
+    found: CutOffFile, entry_id: str, kept: tuple[str, bytes] | None, writes: Sequence[Told]
 ) -> tuple[str, str, bytes] | None:
     """Return what to store for the review, as `save_ledger` takes it: the file's hunks with this change, or a change of the whole file. None: the
     change is not certainly the agent's."""

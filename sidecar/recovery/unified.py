@@ -14,7 +14,7 @@ CONTEXT = 3
 Mark = Literal["@", " ", "-", "+"]
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """One line of the diff. `text` has no line end; for "@" it contains the line numbers, as in `diff -u`."""
 
     mark: Mark
@@ -30,7 +30,7 @@ class _Change(NamedTuple):
     new_end: int
 
 
-def unified(before: str | None, after: str | None) -> Generator[Line]:
+def unified(before: str | None, after: str | None) -> Generator[DiffLine]:
     """Yield the changed lines with three lines of context. None stands for a missing file."""
     old, new = lines_of(before or ""), lines_of(after or "")
     for group in _groups(before or "", after or "", old, new):
@@ -39,14 +39,14 @@ def unified(before: str | None, after: str | None) -> Generator[Line]:
         tail = min(CONTEXT, len(old) - last.end)
         old_at = _place(first.start - lead, last.end + tail)
         new_at = _place(first.new_start - lead, last.new_end + tail)
-        yield Line("@", f"@@ -{old_at} +{new_at} @@")
+        yield DiffLine("@", f"@@ -{old_at} +{new_at} @@")
         reached = first.start - lead
         for change in group:
-            yield from (Line(" ", _bare(line)) for line in old[reached : change.start])
-            yield from (Line("-", _bare(line)) for line in old[change.start : change.end])
-            yield from (Line("+", _bare(line)) for line in new[change.new_start : change.new_end])
+            yield from (DiffLine(" ", _bare(line)) for line in old[reached : change.start])
+            yield from (DiffLine("-", _bare(line)) for line in old[change.start : change.end])
+            yield from (DiffLine("+", _bare(line)) for line in new[change.new_start : change.new_end])
             reached = change.end
-        yield from (Line(" ", _bare(line)) for line in old[reached : reached + tail])
+        yield from (DiffLine(" ", _bare(line)) for line in old[reached : reached + tail])
 
 
 def _groups(before: str, after: str, old: list[str], new: list[str]) -> list[list[_Change]]:

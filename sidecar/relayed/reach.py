@@ -62,7 +62,7 @@ NO_TICKET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RelayedSession:
     token: str
     paths: ToolPaths
 
@@ -81,7 +81,7 @@ class Reach:
         tell: Callable[[Mapping[str, object]], None],
     ) -> None:
         """`connect`: connects to the sidecar here. `tell`: sends the sidecar a line."""
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, RelayedSession] = {}
         """By ticket."""
         self._agent = agent
         self._argv = list(argv)
@@ -91,7 +91,7 @@ class Reach:
 
     def session(self, told: Mapping[str, Any]) -> None:
         paths = ToolPaths(self._agent, self._folders, str(told["cwd"]))
-        self.sessions[str(told["ticket"])] = Session(str(told["token"]), paths)
+        self.sessions[str(told["ticket"])] = RelayedSession(str(told["token"]), paths)
 
     async def until_ended(self) -> int:
         """Run the relay, and start it again when it ends. Returns an exit code once there is no relay any more."""
@@ -156,7 +156,9 @@ class Reach:
                 await connections.aclose()
             await ended(process, END_SECONDS, process.terminate, process.kill)
 
-    async def carry_out(self, caller: Caller, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def carry_out(
+        self, caller: Caller, session: RelayedSession, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Carry out a tool's call, as it came from there."""
         name, given = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or not isinstance(given, dict):

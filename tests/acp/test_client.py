@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sidecar.acp.client import Gone
+from sidecar.acp.client import AgentGone
 from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 from tests.acp.side import INITIALIZED, LIMITS, QUICK, READ, Side, opened
 from tests.support.acp_wire import HANGS, chunk
@@ -221,7 +221,7 @@ async def test_the_end_in_the_middle() -> None:
         turn = asyncio.ensure_future(side.agent.prompt("a1", []))
         await side.wire.asked("session/prompt")
         side.wire.reader.feed_eof()
-        with pytest.raises(Gone):
+        with pytest.raises(AgentGone):
             await turn
 
 

@@ -16,7 +16,7 @@ from websockets.datastructures import Headers
 
 from sidecar.attach import http_clients
 from sidecar.attach.http_clients import HttpClients
-from sidecar.attach.http_wire import Asked
+from sidecar.attach.http_wire import HttpRequest
 from tests.attach.attached import Waiting, an_editor
 from tests.attach.test_by_port import Port, codes, listening
 from tests.proxy.talk import processes
@@ -257,9 +257,9 @@ async def test_a_client_that_has_gone_is_ended(monkeypatch: pytest.MonkeyPatch) 
         await process.wait()
         ended.append(process)
 
-    def asked(method: str, **headers: str) -> Asked:
+    def asked(method: str, **headers: str) -> HttpRequest:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Asked(method, "/acp", Headers(named), json.dumps(INITIALIZE).encode())
+        return HttpRequest(method, "/acp", Headers(named), json.dumps(INITIALIZE).encode())
 
     clients = HttpClients(start, end)
     gone, stays = [await clients.answered(asked("POST", Content_Type="application/json")) for _ in range(2)]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sidecar.connect.agents import AGENTS, NAME
 from sidecar.connect.edits import connected, disconnected, entry_in
-from sidecar.connect.json_spans import NotJson, parse
+from sidecar.connect.json_spans import BadJson, parse
 from sidecar.connect.notes import NOTHING
-from sidecar.connect.settings_file import Failed
+from sidecar.connect.settings_file import SettingsFailed
 
 COMMAND = ("/opt/a b/acp-sidecar", "mcp", "--guest")
 
@@ -212,7 +212,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "text", "words"), WRONG)
 def test_what_cannot_be_understood_is_left_alone(name: str, text: str, words: str) -> None:
-    with pytest.raises(Failed, match=words):
+    with pytest.raises(SettingsFailed, match=words):
         connected(AGENTS[name], text, entry(name))
 
 
@@ -220,7 +220,7 @@ def test_what_cannot_be_understood_is_left_alone(name: str, text: str, words: st
 def test_an_entry_of_that_name_that_is_not_ours(name: str) -> None:
     for words in (["/x/other", "mcp"], [*COMMAND, "somebody"], ["mcp", "--guest", name, "more"]):
         theirs = connected(AGENTS[name], "", AGENTS[name].entry(words)).text
-        with pytest.raises(Failed, match="acp-sidecar did not write"):
+        with pytest.raises(SettingsFailed, match="acp-sidecar did not write"):
             entry_in(AGENTS[name], name, theirs)
 
 
@@ -230,7 +230,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         expected: object = json.loads(text, parse_constant=lambda name: 1 / 0)
     except ValueError:
-        with pytest.raises(NotJson):
+        with pytest.raises(BadJson):
             parse(text, strict=True)
     else:
         assert parse(text, strict=True).value == expected
@@ -259,5 +259,5 @@ def test_a_hook_is_put_beside_those_of_other_events() -> None:
 @pytest.mark.parametrize("ours", ["", '{"hooks": [{"server": "acp-sidecar", "tool": "Save"}]}, '])
 def test_hooks_of_the_users_for_the_same_event_are_left_alone(ours: str) -> None:
     theirs = '{"matcher": "Read", "hooks": [{"type": "command", "command": "x"}]}'
-    with pytest.raises(Failed, match="PreToolUse"):
+    with pytest.raises(SettingsFailed, match="PreToolUse"):
         entry_in(HOOKS, "claude-hook", '{"hooks": {"PreToolUse": [' + ours + theirs + "]}}")

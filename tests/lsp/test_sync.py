@@ -104,7 +104,7 @@ def test_the_slow_lane_understands_what_the_fast_one_leaves(
 def test_what_cannot_be_understood_is_known_to_be_lost(method: str, params: Any) -> None:
     with pytest.raises(msgspec.MsgspecError):
         sync.decode(body(method, params))
-    with pytest.raises(sync.Malformed, match=method) as caught:
+    with pytest.raises(sync.InvalidNotification, match=method) as caught:
         sync.from_json(method, params)
     lost = caught.value.lost
     assert lost is not None
@@ -114,7 +114,7 @@ def test_what_cannot_be_understood_is_known_to_be_lost(method: str, params: Any)
 
 @pytest.mark.parametrize(("method", "params"), **rows(NOBODYS))
 def test_what_names_no_document_is_only_malformed(method: str, params: Any) -> None:
-    with pytest.raises(sync.Malformed) as caught:
+    with pytest.raises(sync.InvalidNotification) as caught:
         sync.from_json(method, params)
     assert caught.value.lost is None
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sidecar.mcp.codex_files import Asked, answer, asked
+from sidecar.mcp.codex_files import FileRequest, answer, asked
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
-READ = Asked(7, "fs/readFile", "/ws/a.txt")
-WRITE = Asked(8, "fs/writeFile", "/ws/a.txt", "text\n")
+READ = FileRequest(7, "fs/readFile", "/ws/a.txt")
+WRITE = FileRequest(8, "fs/writeFile", "/ws/a.txt", "text\n")
 
 
 def in_base64(data: bytes) -> str:
@@ -50,8 +50,8 @@ WORKSPACE = (
 
 def test_what_is_ours() -> None:
     assert asked(line("fs/readFile", sandbox=sandbox(*WORKSPACE))) == READ
-    assert asked(line("fs/readFile", "/ws/a%20b.txt")) == Asked(7, "fs/readFile", "/ws/a b.txt")
-    assert asked(line("fs/remove")) == Asked(7, "fs/remove", "/ws/a.txt")
+    assert asked(line("fs/readFile", "/ws/a%20b.txt")) == FileRequest(7, "fs/readFile", "/ws/a b.txt")
+    assert asked(line("fs/remove")) == FileRequest(7, "fs/remove", "/ws/a.txt")
     assert asked(write()) == WRITE
     assert READ.call == ("Read", {"file_path": "/ws/a.txt"})
     assert WRITE.call == ("Write", {"file_path": "/ws/a.txt", "content": "text\n"})
@@ -108,7 +108,7 @@ def refused(kind: str) -> dict[str, Any]:
 
 
 def test_answers() -> None:
-    def told(request: Asked, result: dict[str, Any]) -> Any:
+    def told(request: FileRequest, result: dict[str, Any]) -> Any:
         line = answer(request, result)
         return None if line is None else json.loads(line)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.uri import from_path
-from sidecar.mcp.calls import ToolCalls
+from sidecar.mcp.calls import McpCalls
 from sidecar.mcp.local_tools import LOCAL
 from sidecar.mcp.schemas import NAMES, TOOLS
 from sidecar.mcp.tokens import Tokens
@@ -32,7 +32,7 @@ class Tools:
         self.bench = bench
         self.session = session or bench.session
         tokens = Tokens()
-        self._calls = ToolCalls(bench.workspace, tokens)
+        self._calls = McpCalls(bench.workspace, tokens)
         self._token = tokens.make(self.session)
 
     async def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

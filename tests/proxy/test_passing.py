@@ -17,7 +17,7 @@ from sidecar.proxy.announcing import with_files
 from sidecar.proxy.conversations import Conversations
 from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.passing import Passing
-from sidecar.proxy.relay import TooLong, relay
+from sidecar.proxy.relay import LineTooLong, relay
 from tests.proxy.talk import Talk, agent, behind_proxy, processes
 
 
@@ -191,7 +191,7 @@ def test_lines_arrive_as_they_were_whatever_the_pieces(pieces: list[bytes]) -> N
 
 async def test_a_line_that_is_too_long_ends_it() -> None:
     sink = Kept()
-    with pytest.raises(TooLong):
+    with pytest.raises(LineTooLong):
         await relay(Pieces([b"short\n", b"x" * 60, b"y" * 60, b"\n"]), sink, _as_it_is, 100)
     assert sink.data == b"short\n"
 

@@ -14,7 +14,7 @@ from typing import Any
 from sidecar.core.overlay import Modification, Overlay
 from sidecar.core.uri import normalise
 from sidecar.lsp.main import run
-from sidecar.lsp.protocol import Failed
+from sidecar.lsp.protocol import CommandFailed
 from sidecar.lsp.server import SidecarServer
 
 
@@ -72,7 +72,7 @@ async def build() -> AsyncIterator[SidecarServer]:
     async def fail(argument: Any) -> Any:
         match argument:
             case "words":
-                raise Failed("The kettle is empty: fill it and try again.")
+                raise CommandFailed("The kettle is empty: fill it and try again.")
             case "exit":
                 sys.exit(3)
             case "unserialisable":

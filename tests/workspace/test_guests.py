@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
-from sidecar.mcp.calls import ToolCalls
+from sidecar.mcp.calls import McpCalls
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
 from sidecar.workspace.ports.ports import AgentFailed, Question
@@ -40,7 +40,7 @@ class Person(QuietEditor):
 class Guest:
     def __init__(self, bench: Bench, tokens: Tokens) -> None:
         self.bench = bench
-        self._calls = ToolCalls(bench.workspace, tokens)
+        self._calls = McpCalls(bench.workspace, tokens)
         self.visit = Visit(bench.workspace.guests, tokens)
         self.token = ""
 

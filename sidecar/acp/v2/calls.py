@@ -55,7 +55,7 @@ def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
     """Translate content. Returns the content of version 1, and the locations of the files that its diffs name."""
     told: list[Json] = []
     places: list[Json] = []
-    patches = diffs.Told()
+    patches = diffs.ToldDiffs()
     for item in items:
         match item.get("type"):
             case "diff":
@@ -68,7 +68,7 @@ def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
     return told, places
 
 
-class Calls:
+class SessionCalls:
     """The calls of one session."""
 
     def __init__(self) -> None:

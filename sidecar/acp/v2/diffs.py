@@ -40,7 +40,7 @@ def patch_of(diff: Json) -> str:
     return (text_of(patch, "text") or "") if patch.get("format") == "git_patch" else ""
 
 
-class Told:
+class ToldDiffs:
     """The diffs of one message in the form of version 1, as long as its patches are within bounds."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from sidecar.acp.v2 import handshake, questions, sessions
 from sidecar.acp.v2.children import Children
 from sidecar.acp.v2.fields import id_of, object_of
 from sidecar.acp.v2.foreground import Foreground
-from sidecar.acp.v2.updates import Updates
+from sidecar.acp.v2.updates import SessionUpdates
 from sidecar.core.json_types import Json
 
 _MOST = 16
@@ -26,7 +26,7 @@ _UPDATE, _ASK, _ELICIT = "session/update", "session/request_permission", "elicit
 class _Session:
     def __init__(self) -> None:
         self.foreground = Foreground()
-        self.updates = Updates()
+        self.updates = SessionUpdates()
 
 
 class Second(Dialect):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from sidecar.acp.v2 import sessions
-from sidecar.acp.v2.calls import Calls
+from sidecar.acp.v2.calls import SessionCalls
 from sidecar.acp.v2.displays import Displays
 from sidecar.acp.v2.fields import id_of, object_of, objects, text_of
 from sidecar.acp.v2.messages import WHOLE, Messages
@@ -17,11 +17,11 @@ _MOST_PLANS, _MOST_ENTRIES, _LARGEST_PLAN = 16, 100, 64 * 1024
 A larger plan is reported alone."""
 
 
-class Updates:
+class SessionUpdates:
     """The updates of one session."""
 
     def __init__(self) -> None:
-        self.calls = Calls()
+        self.calls = SessionCalls()
         self.displays = Displays()
         self.mode_option = ""
         """The id of the option that is the session's mode. "" without one."""

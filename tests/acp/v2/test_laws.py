@@ -52,7 +52,7 @@ def test_the_places_of_a_patch_are_the_changes(folder: Path, old: str, new: str)
     """Each old text, replaced by its new one where git says that it is, makes the new file of the old one."""
     text = patch(folder, old, new)
     change = {"operation": "modify", "path": "/w/a"}
-    told = diffs.Told().of(
+    told = diffs.ToldDiffs().of(
         {"type": "diff", "changes": [change], "patch": {"format": "git_patch", "text": text}}
     )
     lines = old.split("\n")
@@ -81,7 +81,7 @@ def test_the_places_of_a_patch_are_the_changes(folder: Path, old: str, new: str)
 @pytest.mark.parametrize("named", ["/w/a", "b/w/a"])
 def test_which_file_a_patch_is_about(changes: list[Any], expected: list[Any], named: str) -> None:
     text = f"diff --git a/w/a b/w/a\n--- /dev/null\n+++ {named}\n@@ -0,0 +1 @@\n+x\n"
-    told = diffs.Told().of({"changes": changes, "patch": {"format": "git_patch", "text": text}})
+    told = diffs.ToldDiffs().of({"changes": changes, "patch": {"format": "git_patch", "text": text}})
     assert [(one["oldText"], one["newText"]) for one in told] == expected
     assert all(one["path"] == "/w/a" for one in told)
 
@@ -93,7 +93,7 @@ def test_a_patch_that_is_too_long_is_told_by_its_files_only(lines: str) -> None:
         "changes": [{"operation": "modify", "path": "/w/a"}],
         "patch": {"format": "git_patch", "text": text},
     }
-    assert (diffs.Told().of(diff), diffs.paths(diff)) == ([], ["/w/a"])
+    assert (diffs.ToldDiffs().of(diff), diffs.paths(diff)) == ([], ["/w/a"])
 
 
 def test_a_patch_of_many_files_and_lines_is_read_in_linear_time() -> None:
@@ -106,7 +106,7 @@ def test_a_patch_of_many_files_and_lines_is_read_in_linear_time() -> None:
         least = float("inf")
         for _ in range(3):
             began = time.thread_time()
-            assert diffs.Told().of(diff) == []
+            assert diffs.ToldDiffs().of(diff) == []
             least = min(least, time.thread_time() - began)
         return least
 
