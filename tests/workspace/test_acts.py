@@ -28,6 +28,13 @@ def test_a_change_that_two_calls_tell_is_made_as_often_as_the_file_has_it(often:
     assert explained[0] == after
 
 
+def test_what_was_made_twice_is_so_whatever_follows() -> None:
+    acts = told(("- a\n", "- a\n- b\n"), ("- a\n", "- a\n- b\n"), ("end\n", "END\n"))
+    explained = acts.explained(FILE, "- a\nend\n", "- a\n- b\n- b\nEND\n")
+    assert explained is not None
+    assert explained[0] == "- a\n- b\n- b\nEND\n"
+
+
 def test_what_somebody_else_did_with_it_is_not_made_again() -> None:
     acts = told(("x\n", "x\ny\n"), ("x\n", "x\ny\n"))
     explained = acts.explained(FILE, "a\nx\n", "mine\na\nx\ny\n")

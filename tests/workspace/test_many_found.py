@@ -68,7 +68,7 @@ def command(
     *,
     ends: bool = True,
     count: int = MANY,
-    at_once: int = 400,
+    at_once: int = 300,
 ) -> Callable[[Turn, FakeEditor], Any]:
     """`named`: how many of the files its calls name, `at_once` in one message. `ends`: the agent says when it is over, and what has changed is
     seen then. The folder may be a large one, at which nobody waits for the look."""
@@ -274,6 +274,29 @@ def test_what_one_call_named_too_much_of_is_told(tmp_path: Path, work: Callable[
 
 
 @with_git
+@pytest.mark.parametrize(
+    "bad", ["x\ud800", "x/" * 100_000, "../../elsewhere", "x\0"], ids=["no text", "long", "outside", "NUL"]
+)
+def test_a_name_that_means_nothing_hides_no_other(tmp_path: Path, bad: str) -> None:
+    (tmp_path / ".gitignore").write_text("*.txt\n")
+    commit(tmp_path)
+    start(tmp_path, 40)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", *(f"{i}.txt" for i in range(39)), bad, "39.txt")
+        tick()
+        changes(tmp_path / "39.txt")
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert [one["changeId"].rpartition("/")[2] for one in result.impossible] == ["39.txt"]
+
+    play(tmp_path, VSCODE, script, after=after, custom=False)
+
+
+@with_git
 def test_what_one_call_named_and_left_alone_is_no_change(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.txt\n")
     commit(tmp_path)
@@ -297,12 +320,12 @@ def test_that_a_call_named_more_than_is_noted_is_told(
         assert len(rows(bench)) == MANY
         result = await bench.workspace.review.revert_turn(bench.session, 1)
         assert [one["reason"] for one in result.impossible] == [
-            "calls named 50 more files at once than are noted; those that git ignores are not listed"
+            "calls named at least 50 more files than are noted; those that git ignores are not listed"
         ]
 
     editor = play(tmp_path, VSCODE, command(changes, MANY), after=after, custom=False)
     (warning,) = [words for level, words in editor.shown if level == "warning"]
-    assert "calls named 50 more files at once than are noted" in warning
+    assert "calls named at least 50 more files than are noted" in warning
 
 
 def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -425,9 +425,8 @@ class Behind:
                     break
                 texts.pop()
                 later = [(text, since), *later] if is_later else later
-            if later:
-                self._passing.are(uri, saved, later)
             if not texts or texts[-1][0] == before:
+                self._passing.come_after(uri, saved, later)
                 return  # saved on top of a text that is recorded
             gone = self._files.came(path) if tracked.saved is None else None
             if gone is not None and gone.old_text is not None:
@@ -437,6 +436,7 @@ class Behind:
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
             self._passing.are(uri, before, [*texts[:-1], *under])
             seen = await self.seen(tracked, path, before, text, at)
+            self._passing.come_after(uri, saved, later)
             if seen is None:
                 return
             taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None

@@ -24,7 +24,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, from_path, to_path
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
 from sidecar.workspace.behind.had_read import HadRead
 from sidecar.workspace.ports.ports import Question
@@ -47,8 +47,8 @@ MAX_NAMED_TEXT = 64 * 1024 * 1024
 """Code points of all pre-images of one session."""
 MAX_PATHS = 32
 """How many files that one update names are read: reading one takes up to 0.1 ms, and nothing else is done meanwhile."""
-MAX_NOTED = 500
-"""How many files that one update names are noted at all: those that are not read with their stat, in about 0.02 ms each."""
+MAX_NOTED = 300
+"""How many files that one update names are noted at all: those that are not read with their stat, in about 0.03 ms each."""
 MAX_CALLS = 1024
 """How many tool calls of one turn are remembered as only reading: the newest."""
 MAX_CALL = 1024
@@ -57,6 +57,10 @@ MAX_FOLDED = 128 * 1024
 """Up to how many code points, together, a document and a text from a call are compared with their line ends ignored."""
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of a pre-image. Changes of larger files are noted as not revertible."""
+
+
+_Diff = tuple[str | None, str]
+"""What a call tells of a file: the old text (None: there was no file) and the new one."""
 
 
 @dataclass(slots=True)
@@ -99,8 +103,8 @@ class Evidence:
         """When `listening` was called the last two times, the earlier first; 0: never. See acts.py."""
         self._texts: dict[str, int] = {}
         """By session: code points of its pre-images."""
-        self._unnoted: dict[str, int] = {}
-        """By session: how many files its calls named beyond those that are noted."""
+        self._left_out: dict[str, int] = {}
+        """By session: see `left_out`."""
         self._looking = Looking(state.storage.read_now)
         self._seen: dict[DocumentUri, Stat] = {}
         """By file that a call read: its stat when its text was noted."""
@@ -187,18 +191,17 @@ class Evidence:
         kind = update.get("kind")
         act = self._act(session, call, self._said(), kind if isinstance(kind, str) else "", over=over)
         self.had_read.acts(session.id, call)
-        diffs = list(_diffs(update.get("content")))
-        paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
+        diffs: dict[str, list[_Diff]] = {}
+        for path, old, new in _diffs(update.get("content")):
+            diffs.setdefault(path, []).append((old, new))
+        paths = list(dict.fromkeys([*diffs, *_locations(update.get("locations"))]))
         looked_at: set[DocumentUri] = set()
-        for number, path in enumerate(list(paths)[:MAX_NOTED]):
-            if number < MAX_PATHS:
-                uri = self._name(session, named, call, path, diffs, looked_at)
-            else:
-                uri = self._name_unread(session, named, call, path)
+        for number, path in enumerate(paths[:MAX_NOTED]):
+            edits, reads = diffs.get(path, []), number < MAX_PATHS
+            uri = self._name(session, named, call, path, edits, looked_at, reads=reads)
             if uri is not None:
-                self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
-        if len(paths) > MAX_NOTED:
-            self._unnoted[session.id] = self._unnoted.get(session.id, 0) + len(paths) - MAX_NOTED
+                self._acts[session.id].names(act, uri, edits)
+        self._leaves_out(session, len(paths) - MAX_NOTED)
         self._acts[session.id].heard(self._said())
 
     def names(self, session: Session, uri: DocumentUri) -> bool:
@@ -334,9 +337,13 @@ class Evidence:
         if named is not None and uri not in named:
             self._keep(session, named, uri, file)
 
-    def unnoted(self, session: Session) -> int:
-        """How many files its calls named in this turn beyond those that are noted."""
-        return self._unnoted.get(session.id, 0)
+    def left_out(self, session: Session) -> int:
+        """How many of the files that calls named in this turn are not noted: the most of any one message, or of those that were noted before."""
+        return self._left_out.get(session.id, 0)
+
+    def _leaves_out(self, session: Session, count: int) -> None:
+        if count > 0:  # a call may be told several times
+            self._left_out[session.id] = max(self.left_out(session), count)
 
     def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
         known = self._named.get(session.id)
@@ -392,10 +399,13 @@ class Evidence:
         if file.text is not None and size + len(file.text) > MAX_NAMED_TEXT:
             file.text, file.why = None, "too much was named in this turn to keep all of it"
         self._texts[session.id] = size + len(file.text or "")
-        named[uri] = file
-        if len(named) > MAX_NAMED:
+        if len(named) >= MAX_NAMED and uri not in named:
+            self._leaves_out(session, self.left_out(session) + 1)
+            if file.text is None:
+                return  # rather than one of which the text is known
             _, dropped = named.popitem(last=False)
             self._texts[session.id] -= len(dropped.text or "")
+        named[uri] = file
 
     def _name(
         self,
@@ -403,11 +413,14 @@ class Evidence:
         named: OrderedDict[DocumentUri, Named],
         call: str,
         path: str,
-        diffs: list[tuple[str, str | None, str]],
+        diffs: list[_Diff],
         looked_at: set[DocumentUri],
+        *,
+        reads: bool,
     ) -> DocumentUri | None:
         """Notes a file that a call names, and returns its URI. None if it cannot be resolved, or if this update named
-        it already. `looked_at`: the files that it named so far; one file has many spellings."""
+        it already. `diffs`: what it tells of it. `looked_at`: the files that it named so far; one file has many spellings.
+        `reads`: otherwise only what was noted when the turn began can be given back. Without that it can be said, at least, that the file changed."""
         if "\0" in path:
             return None
         state = self._state
@@ -419,37 +432,18 @@ class Evidence:
             if place.uri in looked_at:
                 return None
             looked_at.add(place.uri)
-            self._knows(session, place, [old for to, old, _ in diffs if to == path and old is not None])
+            self._knows(session, place, [old for old, _ in diffs if old is not None])
             if place.uri in named:
                 named[place.uri].call = call
                 named.move_to_end(place.uri)
                 return place.uri
-            pre_image = self._look(place, call)
+            pre_image = self._look(place, call, reads=reads)
             if place.tracked is None:  # the saved text of open documents is known
-                self._believe(pre_image, [d for d in diffs if d[0] == path])
+                self._believe(pre_image, diffs)
                 if pre_image.text is not None:
                     state.documents.disk.seen(place.uri, normal(pre_image.text))
             self._keep(session, named, place.uri, pre_image)
             return place.uri
-
-    def _name_unread(
-        self, session: Session, named: OrderedDict[DocumentUri, Named], call: str, path: str
-    ) -> DocumentUri | None:
-        """The same for a file that is not read: of its text only what was noted when the turn began can be given back. Without that it
-        can be said, at least, that the file changed."""
-        if "\0" in path:
-            return None
-        full = os.path.realpath(os.path.join(session.cwd, path))
-        uri = from_path(full)
-        if session.roots.match(full) is None:
-            return None
-        if uri in named:
-            named[uri].call = call
-        elif self._state.documents.get(uri) is None:
-            stat = self._state.storage.stat(full)
-            why = "a call named too many files at once to read them all"
-            self._keep(session, named, uri, Named(full, call, stat, None, why=why, quiet=True))
-        return uri
 
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
         """A diff whose old text is the whole buffer shows that the agent's program knows that text, whoever gave it. A
@@ -460,10 +454,13 @@ class Evidence:
         if any(_is_all_of(text, old) for old in olds):
             self._state.beliefs.served_whole(session.id, place.uri, text, by_program=True)
 
-    def _look(self, place: Place, call: str) -> Named:
+    def _look(self, place: Place, call: str, *, reads: bool) -> Named:
         if isinstance(place.on_disk, Missing):
             return Named(place.path, call, None, None)
         stat = place.on_disk.stat
+        if not reads:
+            why = "a call named too many files at once to read them all"
+            return Named(place.path, call, stat, None, why=why, quiet=True)
         if place.on_disk.size > MAX_TEXT:
             return Named(place.path, call, stat, None, why="it was too large to keep")
         decoded = self._looking.look(place.on_disk)
@@ -474,12 +471,12 @@ class Evidence:
         changed = changed_at(stat)
         return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom, changed=changed)
 
-    def _believe(self, pre_image: Named, diffs: list[tuple[str, str | None, str]]) -> None:
+    def _believe(self, pre_image: Named, diffs: list[_Diff]) -> None:
         """The call may already be over. If so, its diff tells the text before it."""
         now = pre_image.text
         if now is None or len(diffs) != 1:
             return
-        _, old, new = diffs[0]
+        old, new = diffs[0]
         if old is None:
             if normal(new) == normal(now):
                 pre_image.text = pre_image.stat = None  # it made the file
@@ -495,7 +492,7 @@ class Evidence:
         self._ended.pop(session_id, None)
         self._acts.pop(session_id, None)
         self._texts.pop(session_id, None)
-        self._unnoted.pop(session_id, None)
+        self._left_out.pop(session_id, None)
         self._reading.pop(session_id, None)
         self.had_read.forget(session_id)
 

@@ -145,7 +145,7 @@ class FoundFiles:
             return
         if last:
             self._unlooked.discard(session.id)
-            self._tell_unnoted(session)
+            self._tell_left_out(session)
         left: dict[str, str] = {}
         waiting = self._waiting[session.id] = dict.fromkeys(row.path for row in changed)
 
@@ -181,11 +181,11 @@ class FoundFiles:
         if left:
             self._behind.unopened.left.setdefault((session.id, session.turn), {}).update(left)
 
-    def _tell_unnoted(self, session: Session) -> None:
-        """Tells the user that calls of the turn named more files at once than are noted."""
-        more = self._evidence.unnoted(session)
+    def _tell_left_out(self, session: Session) -> None:
+        """Tells the user that calls of the turn named more files than are noted."""
+        more = self._evidence.left_out(session)
         if more:
-            why = f"calls named {more:,} more files at once than are noted"
+            why = f"calls named at least {more:,} more files than are noted"
             self._leave(session, {session.cwd: f"{why}; those that git ignores are not listed"})
             self._behind.tell(
                 "warning",

@@ -23,6 +23,9 @@ from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
+MAX_LEFT = 8
+"""How many glimpses of one file wait for its open document to be compared with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
@@ -130,9 +133,9 @@ class Glimpses:
         return [seen for seen in found if seen not in later]
 
     def are_left(self, path: str, glimpses: Sequence[Glimpse]) -> None:
-        """These, of those that were returned, are for somebody else to look at."""
+        """These, of those that were returned, are for somebody else to look at: the newest of them."""
         if glimpses:
-            self._glimpses[path] = [*glimpses, *self._glimpses.get(path, ())]
+            self._glimpses[path] = [*glimpses[-MAX_LEFT:], *self._glimpses.get(path, ())]
 
     def mode_changed_at(self, path: str) -> int:
         """When a file's mode changed: the time that was found first or, if none was noted, the file's last change. See

@@ -33,6 +33,11 @@ class Passing:
         """Replaces what is noted of the file: after `start` it said `texts`, each with since when."""
         self._noted[uri] = start, list(texts)
 
+    def come_after(self, uri: DocumentUri, start: str, texts: Sequence[tuple[str, int]]) -> None:
+        """The same if there are any."""
+        if texts:
+            self.are(uri, start, texts)
+
     def take(
         self, uri: DocumentUri, path: str, before: Sequence[str], disk: str, since: Stat | None, until: int
     ) -> list[tuple[str, int]]:

@@ -509,6 +509,8 @@ class Reconciler:
                 on_disk = newer
             elif not is_told:
                 break
+        else:
+            return None
         return on_disk, self._files.explained(tracked, on_disk)
 
     async def _is_told_late(self, tracked: Tracked, seen: Seen, on_disk: OnDisk) -> bool:

@@ -190,7 +190,9 @@ class Unopened:
         """Whether the file is open in a document that never had that text of its: it is no part of the document's review."""
         tracked = self._state.documents.get(uri)
         decoded = decode(seen.data) if tracked is not None and isinstance(seen.data, bytes) else None
-        return tracked is not None and isinstance(decoded, Decoded) and not tracked.history.had(decoded.text)
+        if tracked is None or not isinstance(decoded, Decoded):
+            return False
+        return not tracked.history.had(decoded.text, unended=self._editor.capabilities.keeps_lines)
 
     async def _look(
         self,

@@ -32,12 +32,15 @@ class Background:
         self._group.start_soon(run)
 
     async def to_its_end(self, func: Callable[..., Awaitable[None]], /, *args: Any) -> None:
-        """Runs `func` and waits for it, as an await does; but it goes on to its end if who waits is cancelled. Then its failure is logged."""
-        over, failures, is_waited_for = anyio.Event(), list[Exception](), True
+        """Runs `func` and waits for it, as an await does; but it goes on to its end if who waits is cancelled. Then its failure is logged.
+        Raises RuntimeError if `func` is cancelled itself, because the connection ends."""
+        over, is_done, is_waited_for, failures = anyio.Event(), False, True, list[Exception]()
 
         async def run() -> None:
+            nonlocal is_done
             try:
                 await func(*args)
+                is_done = True
             except Exception as problem:
                 if not is_waited_for:
                     raise
@@ -48,7 +51,12 @@ class Background:
         self.start_soon(run)
         try:
             await over.wait()
-        finally:
+        except BaseException:
             is_waited_for = False
+            for problem in failures:  # it failed in the same moment
+                log.error("a background task failed: %r", func, exc_info=problem)
+            raise
         for problem in failures:
             raise problem
+        if not is_done:
+            raise RuntimeError("the connection is ending")

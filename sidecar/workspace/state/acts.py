@@ -204,9 +204,6 @@ def _made(text: str | None, old: str | None, new: str, after: str) -> str | None
         return after
     if text is None or not old or old == new or text.count(old) != 1 or (new and new not in after):
         return None
-    made = text.replace(old, new)
-    at = text.find(new)
-    was_made = at >= 0 and at <= text.find(old) <= at + len(new) - len(
-        old
-    )  # what it leads to has the old text in it
-    return made if made == after or not was_made else None
+    if old in new and new in text and new.replace(old, new, 1) not in after:
+        return None  # another call has told it, too, and it was made only once
+    return text.replace(old, new)
