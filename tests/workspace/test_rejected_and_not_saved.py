@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sidecar.core.versions import Author
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EDITORS, EGLOT_OURS, NEOVIM_OURS, VSCODE, Habits
+from tests.support.editor_habits import EDITORS, EGLOT_OURS, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, opened_and_typed, play
@@ -277,3 +278,66 @@ def test_it_is_made_once_and_where_it_belongs_in_a_document_that_is_opened_and_t
         assert editor.text("a.txt") == f"{typed}again\n{BASE}"
 
     play(tmp_path, LATE, script, before=opened, after=after, custom=False, arrives_after=0.2)
+
+
+def test_it_is_tried_once_where_it_does_not_come_to_its_place(tmp_path: Path) -> None:
+    """In the text that is damaged then nothing is looked for again; the user is told once."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        await asyncio.sleep(3)
+        editor.saves("a.txt")
+        await asyncio.sleep(3)
+        editor.replaces("a.txt", "one", "mine")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        asked = len(editor.sent)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "again\n", at=0)
+        editor.flushes()
+        await sent(editor, asked + 1)
+        editor.types("a.txt", "typed\n", at=0)
+        for number in range(2, 7):
+            await sent(editor, asked + number)
+            editor.types("a.txt", f"word{number}\n", at=0)
+        await asyncio.sleep(60)
+        assert [label for label, _ in editor.sent[asked:] if label == "Rejected"] == ["Rejected"]
+        assert len(editor.sent) == asked + 6
+        assert len([message for _, message in editor.shown if "undo" in message]) == 1
+
+    play(tmp_path, LATE, script, before=opened, after=after, custom=False, arrives_after=0.2)
+
+
+def test_it_is_followed_into_the_document_that_is_opened_again_meanwhile(tmp_path: Path) -> None:
+    """What is typed there is unsaved work, too, in which the rejected text is not wanted."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        await asyncio.sleep(3)
+        editor.saves("a.txt")
+        await asyncio.sleep(3)
+        editor.replaces("a.txt", "one", "mine")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        asked = len(editor.sent)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "again\n", at=0)
+        editor.flushes()
+        await sent(editor, asked + 1)
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "again\n", at=0)
+        editor.flushes()
+        await asyncio.sleep(20)
+        assert editor.text("a.txt") == f"again\n{BASE}"
+        (again,) = bench.workspace.state.documents
+        assert len(again.still_taken_back()) == 1
+
+    habits = replace(WELL_BEHAVED, thinks=5.0)
+    play(tmp_path, habits, script, before=opened, after=after, custom=False, arrives_after=0.2)

@@ -85,22 +85,27 @@ class Unsaved:
     async def _is_unsaved_again(self, uri: DocumentUri, taken_back: list[TakenBack]) -> bool:
         """Whether the user has typed in the document since it was opened again. If so, the rejected text is removed from the document. A user who opens
         the file again with its text still does not want what they rejected."""
-        again = self._state.documents.get(uri)
-        if again is None:
-            return False
-        with anyio.move_on_after(WAIT_SECONDS):
-            await again.observed.wait()
-        if again.is_clean():
-            return False
-        again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
+        again, known = self._state.documents.get(uri), None
         for _ in range(MAX_ATTEMPTS):  # the user may be typing
+            if again is None:
+                return False
+            if again is not known:
+                with anyio.move_on_after(WAIT_SECONDS):
+                    await again.observed.wait()
+                if again.is_clean():
+                    return False
+                again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
+                known = again
             if not await again.rest(WAIT_SECONDS) or again.closed:
                 break
             said = str(again.document.snapshot())
             changes = diff(said, out_of(said, taken_back))
             if changes.is_empty:
                 break
-            await self._sender.put(again, changes, "Rejected", "what you rejected")
+            sent = await self._sender.put(again, changes, "Rejected", "what you rejected")
+            if sent.left or not sent.flight.has_ended:
+                break  # what the document says now is not all the user's, or may still change
+            again = sent.tracked
         return True
 
     async def _put(
