@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.core.refusal import Refusal
+from sidecar.core.ledger import Author
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.behind.settling import Settling
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.edits.write_task import WriteDone
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
@@ -20,7 +24,7 @@ from tests.workspace.test_conflicts import the_conflict, told
 from tests.workspace.test_in_flight import LATE
 from tests.workspace.test_put_right import sent
 from tests.workspace.test_review import agent_writes, texts
-from tests.workspace.test_writes import BASE, play
+from tests.workspace.test_writes import BASE, done, play, play_seen, refused
 
 ALL = Selector(everything=True)
 WANTED = BASE.replace("two", "TWO")
@@ -199,3 +203,62 @@ def test_nothing_is_called_unchanged_that_may_be_changed(tmp_path: Path, way: st
 
     habits = replace(WELL_BEHAVED, unopened=FATES[fate].unopened)
     play(tmp_path, habits, case, custom=False, arrives_after=0.2)
+
+
+def test_a_document_can_be_written_again_after_a_late_edit_could_not_be_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails once the answer is there fails alone."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        bench.workspace._tasks._strict = False
+        with monkeypatch.context() as patched:
+            patched.setattr(Recorder, "live_edit", lambda *given: fails)
+            refused(await bench.write("a.txt", WANTED), Kind.OUTCOME_UNKNOWN)
+            await asyncio.sleep(60)
+        assert editor.text("a.txt") == WANTED
+        editor.model.habits = WELL_BEHAVED
+        await bench.read("a.txt")
+        wanted = WANTED.replace("five", "FIVE")
+        done(await asyncio.wait_for(bench.write("a.txt", wanted), 300))
+        assert editor.text("a.txt") == wanted
+
+    play_seen(tmp_path, replace(WELL_BEHAVED, thinks=90), case)
+
+
+def fails(*given: object) -> None:
+    raise ValueError("it failed")
+
+
+async def fails_later(*given: object) -> None:
+    raise ValueError("it failed")
+
+
+@pytest.mark.parametrize("what", ["taking it out", "entering it"])
+def test_a_decision_ends_although_something_fails_once_the_late_edit_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_disk_s(bench, editor)
+        bench.workspace._tasks._strict = False
+        if what == "taking it out":
+            monkeypatch.setattr(Sender, "_take_out", fails_later)
+            editor.model.habits = replace(LATE, thinks=70)
+        else:
+            monkeypatch.setattr(Settling, "settle", fails_later)
+            editor.model.habits = replace(WELL_BEHAVED, thinks=70)
+        (known,) = bench.workspace.conflicts
+        known.author = known.author or Author(bench.session, 1, "1")
+        deciding = asyncio.ensure_future(decides(bench, conflict))
+        await asyncio.sleep(69.9)
+        if what == "taking it out":
+            editor.types("a.txt", "typed\n", at=0)
+        assert "has not answered" in await deciding
+        assert known.on_its_way
+        await asyncio.sleep(60)
+        assert not known.on_its_way
+        assert (bench.workspace.conflicts.get(conflict) is None) == (what == "entering it")
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False)

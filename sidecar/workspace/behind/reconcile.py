@@ -587,9 +587,11 @@ class Reconciler:
         await sent.settled.wait()
         async with conflict.tracked.looking:
             end = ended(sent)
-            if isinstance(end, Landed) and self._conflicts.get(conflict.id) is conflict:
-                await self._resolved(conflict.tracked, disk, seen)
-            ended_late(end)
+            try:
+                if isinstance(end, Landed) and self._conflicts.get(conflict.id) is conflict:
+                    await self._resolved(conflict.tracked, disk, seen)
+            finally:
+                ended_late(end)
 
 
 def _is_empty(tracked: Tracked) -> bool:

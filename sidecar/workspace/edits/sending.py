@@ -78,7 +78,7 @@ class Sent:
     left: int = 0
     """How many edits of ours may still be at a wrong place in the document, after all that was tried."""
     settled: anyio.Event = field(default_factory=anyio.Event)
-    """Set when an overdue edit has ended, and what must not stay of it was taken out, unless the door does that."""
+    """Set when an overdue edit has ended, and what must not stay of it was taken out, unless the door does that. Set also if that failed."""
 
     @property
     def landed(self) -> bool:
@@ -314,11 +314,13 @@ class Sender:
 
     async def _late(self, sent: Sent) -> None:
         """Follow an edit whose answer was given up, and note what it did all the same."""
-        await self._follow(sent)
-        self._settle(sent)
-        if sent.is_unwanted and not sent.is_doors:
-            await self._take_out(sent)
-        sent.settled.set()
+        try:
+            await self._follow(sent)
+            self._settle(sent)
+            if sent.is_unwanted and not sent.is_doors:
+                await self._take_out(sent)
+        finally:
+            sent.settled.set()
 
     def _settle(self, sent: Sent) -> None:
         flight = sent.flight
