@@ -262,3 +262,63 @@ def test_a_decision_ends_although_something_fails_once_the_late_edit_is_there(
         assert (bench.workspace.conflicts.get(conflict) is None) == (what == "entering it")
 
     play(tmp_path, WELL_BEHAVED, case, custom=False)
+
+
+def test_what_the_editor_made_at_a_wrong_place_is_not_called_refused(tmp_path: Path) -> None:
+    """It was taken out again."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_disk_s(bench, editor)
+        editor.model.habits = LATE
+        asked = len(editor.sent)
+        deciding = asyncio.ensure_future(decides(bench, conflict))
+        await sent(editor, asked + 1)
+        editor.types("a.txt", "typed\n", at=0)
+        said = await deciding
+        assert editor.text("a.txt") == "typed\n" + MINE
+        assert "not accept" not in said
+        assert "in the wrong place" in said
+        assert "no longer in your text" in said
+        assert "look at the file" not in said
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False, arrives_after=0.2)
+
+
+def test_what_the_editor_makes_at_a_wrong_place_each_time_is_not_called_refused(tmp_path: Path) -> None:
+    """The user types whenever it is made, and not when it is taken out."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await a_refused_write(bench, editor)
+        editor.model.habits = LATE
+        asked = len(editor.sent)
+        deciding = asyncio.ensure_future(decides(bench, conflict))
+        for number in range(5):
+            await sent(editor, asked + 2 * number + 1)
+            editor.types("a.txt", f"word{number}\n", at=0)
+        said = await deciding
+        assert editor.text("a.txt") == "".join(f"word{number}\n" for number in reversed(range(5))) + MINE
+        assert "not accept" not in said
+        assert "in the wrong place" in said
+        assert "no longer in your text" in said
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False, arrives_after=0.2)
+
+
+def test_what_the_user_saved_over_is_not_called_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_disk_s(bench, editor)
+        editor.model.habits = replace(WELL_BEHAVED, thinks=20)
+        deciding = asyncio.ensure_future(decides(bench, conflict))
+        await asyncio.sleep(2)
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        said = await deciding
+        assert editor.text("a.txt") == MINE
+        assert "not accept" not in said
+        assert "saved" in said
+        assert "no longer in your text" in said
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False)

@@ -13,7 +13,7 @@ from sidecar.core.text import Text
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
 from sidecar.workspace.edits.door import NO_EDITS
-from sidecar.workspace.edits.ends import Ended, Landed, NotTaken, ended
+from sidecar.workspace.edits.ends import Ended, Landed, NotTaken, TakenOut, ended
 from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
@@ -89,10 +89,12 @@ class FromDisk:
         end = await self.take(tracked, before, now, on_disk, raw)
         if isinstance(end, Landed):
             return False
-        is_refused = isinstance(end, NotTaken) and self._files.is_unmoved(tracked, now, on_disk)
+        is_refused = isinstance(end, NotTaken | TakenOut) and self._files.is_unmoved(tracked, now, on_disk)
         if is_refused and tracked.refuses(on_disk.stat) >= MAX_REFUSALS:
             lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
-            keep_apart(self._editor, tracked, "and your editor does not accept that change", lines)
+            is_made = isinstance(end, TakenOut)
+            does = "make that change in its place" if is_made else "accept that change"
+            keep_apart(self._editor, tracked, f"and your editor does not {does}", lines)
         else:
             tracked.not_yet(before)
         return False

@@ -26,7 +26,17 @@ from sidecar.core.diff import diff
 from sidecar.core.inflight import Phase
 from sidecar.core.misapplied import Separated
 from sidecar.core.text import Text
-from sidecar.workspace.edits.ends import Ended, Gone, Landed, Left, NotTaken, Unanswered, gone
+from sidecar.workspace.edits.ends import (
+    Ended,
+    Gone,
+    Landed,
+    Left,
+    NotTaken,
+    TakenOut,
+    Unanswered,
+    gone,
+    taken_out,
+)
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, End, Right, Sender, Sent, Stop
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal, Opens
@@ -131,6 +141,7 @@ class Door:
         can = self._editor.capabilities
         refusals = moves = stood_still = 0
         reason = NO_EDITS
+        out: TakenOut | None = None
         while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
             if not tracked.closed:
                 await intent.prepare(tracked)
@@ -177,7 +188,8 @@ class Door:
             refusals += 1
             stood_still += not sent.watch.edits
             reason = sent.reason
-        return NotTaken(tracked, reason, stood_still == refusals and not moves)
+            out = taken_out(sent) if sent.flight.phase is Phase.DISPLACED else None
+        return out or NotTaken(tracked, reason, stood_still == refusals and not moves)
 
     async def _ended(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False

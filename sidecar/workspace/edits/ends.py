@@ -37,6 +37,15 @@ class NotTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenOut:
+    """The editor applied the edit, where or when it was not wanted. The document has nothing of it any more."""
+
+    tracked: Tracked
+    reason: str
+    """What became of it, in words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """The edit is at a wrong place, and cannot be taken out with certainty. The user was told."""
 
@@ -63,7 +72,8 @@ class Gone:
     """The edit had reached the document before, at a wrong place, and may have been saved there."""
 
 
-Ended: TypeAlias = Landed | NotTaken | Left | Unanswered | Gone
+Unmade: TypeAlias = NotTaken | TakenOut | Left | Unanswered | Gone
+Ended: TypeAlias = Landed | Unmade
 
 
 def ended(sent: Sent) -> Ended:
@@ -74,10 +84,22 @@ def ended(sent: Sent) -> Ended:
     if sent.left:
         return Left(tracked)
     if sent.is_unwanted:
-        return NotTaken(tracked, "it came to a wrong place, or too late, and was taken out again")
+        return taken_out(sent)
     if sent.landed:
         return Landed(tracked)
     return NotTaken(tracked, sent.reason) if flight.phase is Phase.REFUSED else gone(sent)
+
+
+def taken_out(sent: Sent) -> TakenOut:
+    """The end of an edit that the editor said it applied, and of which the document has nothing any more."""
+    flight = sent.flight
+    if flight.phase is not Phase.DISPLACED:
+        what = "you saved the file while the edit was on its way"
+    elif flight.looks_made:
+        what = "the editor applied the edit in the wrong place"
+    else:
+        return TakenOut(sent.tracked, sent.reason)
+    return TakenOut(sent.tracked, f"{what}, and it is no longer in your text")
 
 
 def gone(sent: Sent) -> Gone:
@@ -88,13 +110,15 @@ def gone(sent: Sent) -> Gone:
     return Gone(tracked, sent.reason, sent.flight.is_unseen or sent.request.answer is None)
 
 
-def why(end: Stop[str] | NotTaken | Left | Unanswered | Gone) -> str:
+def why(end: Stop[str] | Unmade) -> str:
     """Why an edit was not made or, if that is not known, why not."""
     match end:
         case Stop(end=reason):
             return reason
         case NotTaken(reason=reason):
             return f"the editor did not accept the edit{reason and f': {reason}'}"
+        case TakenOut(reason=reason):
+            return reason
         case Left():
             return "the editor applied the edit in the wrong place, and it could not be taken out again with certainty"
         case Unanswered():
@@ -109,11 +133,13 @@ def why(end: Stop[str] | NotTaken | Left | Unanswered | Gone) -> str:
             assert_never(end)
 
 
-def told(end: Stop[str] | NotTaken | Left | Unanswered | Gone) -> str:
+def told(end: Stop[str] | Unmade) -> str:
     """The same for the user, with what to do next."""
     match end:
         case Left() | Unanswered() | Gone(misplaced=Misplaced()) | Gone(may_be_made=True):
             return f"{why(end)}; look at the file before you try again"
+        case TakenOut():
+            return why(end)
         case _:
             return f"{why(end)}; your text is unchanged"
 

@@ -19,7 +19,7 @@ from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts
 from sidecar.workspace.edits.door import Door
-from sidecar.workspace.edits.ends import Gone, Landed, Left, NotTaken, Unanswered, refusal
+from sidecar.workspace.edits.ends import Gone, Landed, Left, NotTaken, TakenOut, Unanswered, refusal
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.edits.write_task import (
@@ -106,6 +106,8 @@ class BufferWriter:
                 if self._sender.ever_applied and not result.stood_still:
                     return kept_changing(place.requested)
                 return Untaken(result.tracked.is_clean(), result.reason)
+            case TakenOut():
+                return kept_changing(place.requested)
             case Gone(may_be_made=False):
                 return result
             case Left() | Unanswered() | Gone():

@@ -21,7 +21,7 @@ from sidecar.core.uri import to_path
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.door import Door, Intent, Planned
-from sidecar.workspace.edits.ends import Ended, Gone, Landed, Left, NotTaken, Unanswered, told
+from sidecar.workspace.edits.ends import Ended, Landed, Unanswered, Unmade, told
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Stop
 from sidecar.workspace.ports.ports import AgentFailed, Editor
@@ -185,7 +185,7 @@ class _Decision(Intent["str | Landed"]):
         self._ended_late(landed)
 
 
-def _failed(conflict: Open, end: NotTaken | Left | Unanswered | Gone | Stop[str]) -> AgentFailed:
+def _failed(conflict: Open, end: Unmade | Stop[str]) -> AgentFailed:
     return AgentFailed("refused", f"{_name(conflict)}: {told(end)}")
 
 
