@@ -173,7 +173,7 @@ class Workspace:
         self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         self.resolver = Resolver(
-            self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
+            self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free, tasks
         )
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
         creator = Creator(self.state, self._sender, door, buffers, recorder, behind)

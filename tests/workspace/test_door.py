@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.behind.settling import Settling
@@ -260,6 +261,85 @@ def test_a_decision_ends_although_something_fails_once_the_late_edit_is_there(
         await asyncio.sleep(60)
         assert not known.on_its_way
         assert (bench.workspace.conflicts.get(conflict) is None) == (what == "entering it")
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False)
+
+
+@pytest.mark.parametrize("way", ["decided write", "decided change of the disk"])
+def test_who_decides_again_meanwhile_is_told_that_it_is_being_done(tmp_path: Path, way: str) -> None:
+    """The editor has a minute to answer."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await WAYS[way][0](bench, editor)
+        asked = len(editor.sent)
+        deciding = asyncio.ensure_future(bench.workspace.resolver.resolve(conflict, "agent"))
+        at_once = asyncio.ensure_future(decides(bench, conflict))
+        await sent(editor, asked + 1)
+        for said in (await decides(bench, conflict), await at_once):
+            assert "being carried out" in said
+            assert "not answered" not in said
+        assert (await deciding) == {"conflictId": conflict, "outcome": "agent"}
+        assert len(editor.sent) == asked + 1
+        assert editor.text("a.txt") == THEIRS
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False, arrives_after=5.0)
+
+
+@pytest.mark.parametrize("way", ["decided write", "decided change of the disk"])
+@pytest.mark.parametrize("thinks", [20.0, 90.0])
+def test_a_decision_that_nobody_waits_for_any_more_goes_on(tmp_path: Path, way: str, thinks: float) -> None:
+    """Once the editor was asked: it makes the edit anyhow."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await WAYS[way][0](bench, editor)
+        (known,) = bench.workspace.conflicts
+        known.author = known.author or Author(bench.session, 1, "1")
+        rows, asked = told(bench), len(editor.sent)
+        editor.model.habits = replace(WELL_BEHAVED, thinks=thinks)
+        deciding = asyncio.ensure_future(bench.workspace.resolver.resolve(conflict, "agent"))
+        await sent(editor, asked + 1)
+        deciding.cancel()
+        await asyncio.sleep(1)
+        assert deciding.cancelled()
+        assert "being carried out" in await decides(bench, conflict)
+        await asyncio.sleep(120)
+        assert editor.text("a.txt") == THEIRS
+        assert [(r["state"], r["outcome"]) for r in rows] == [("closed", "agent")]
+        assert texts(bench) == [("mine", "theirs")]
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False)
+
+
+@pytest.mark.parametrize("way", ["decided write", "decided change of the disk"])
+def test_a_decision_that_is_cancelled_before_the_editor_is_asked_is_not_made(
+    tmp_path: Path, way: str
+) -> None:
+    """Another edit of the document is unanswered."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await WAYS[way][0](bench, editor)
+        (known,) = bench.workspace.conflicts
+        editor.model.habits = replace(WELL_BEHAVED, thinks=20)
+        asked = len(editor.sent)
+        length = len(editor.text("a.txt"))
+        other = bench.workspace._sender.send(
+            known.tracked, ChangeSet.of(length, [Edit(length, length, "more\n")]), "another"
+        )
+        waiting = asyncio.ensure_future(other)
+        await sent(editor, asked + 1)
+        deciding = asyncio.ensure_future(bench.workspace.resolver.resolve(conflict, "agent"))
+        await asyncio.sleep(1)
+        deciding.cancel()
+        await asyncio.sleep(1)
+        assert not known.on_its_way
+        await waiting
+        await asyncio.sleep(60)
+        assert len(editor.sent) == asked + 1
+        assert editor.text("a.txt") == MINE + "more\n"
+        editor.model.habits = WELL_BEHAVED
 
     play(tmp_path, WELL_BEHAVED, case, custom=False)
 

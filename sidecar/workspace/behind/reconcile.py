@@ -538,10 +538,14 @@ class Reconciler:
         self._conflicts.found(tracked, "disk", base, disk, session, author, said=said, refused=refused)
 
     async def resolve(
-        self, conflict: Open, take: Literal["mine", "agent"], ended_late: Callable[[Ended], None]
+        self,
+        conflict: Open,
+        take: Literal["mine", "agent"],
+        about_to: Callable[[], None],
+        ended_late: Callable[[Ended], None],
     ) -> Ended | Stop[str]:
-        """Brings mirror and disk together as the user decided. Landed: they are. `ended_late`: called with the end of an edit that is returned as
-        Unanswered."""
+        """Brings mirror and disk together as the user decided. Landed: they are. `about_to`: called before the editor is asked for anything; whoever waits
+        must not be cancelled from then on. `ended_late`: called with the end of an edit that is returned as Unanswered."""
         tracked = conflict.tracked
         if not await tracked.rest(ANSWER_SECONDS):
             return Unanswered()
@@ -563,6 +567,7 @@ class Reconciler:
                 return Stop(MOVED)
             raw = self._editor.capabilities.fitted(now.raw, now.changes_in_raw(settled))
             tracked.on_disk(on_disk.text, on_disk.stat)
+            about_to()
             seen = self._behind.resolving(tracked, conflict, now.raw, raw)
             end = await self._from_disk.take(tracked, conflict.base, now, on_disk, raw)
             if isinstance(end, Landed):

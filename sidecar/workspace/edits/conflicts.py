@@ -55,6 +55,8 @@ class Open:
     """The agent was asked to make its change again."""
     on_its_way: bool = False
     """The conflict is decided, but it is not known yet whether the editor applied the decision."""
+    is_overdue: bool = False
+    """The editor has not answered in time whether it applied the decision."""
     places: tuple[Text, Sequence[ConflictHunk]] | None = None
     """The document's text when the places to decide were last computed, and these places."""
 

@@ -8,8 +8,11 @@ document has unsaved text of the user, whichever side's lines stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, cast
+
+import anyio
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.json_types import Json
@@ -24,6 +27,7 @@ from sidecar.workspace.edits.door import Door, Intent, Planned
 from sidecar.workspace.edits.ends import Ended, Landed, Unanswered, Unmade, told
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Stop
+from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import AgentFailed, Editor
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.sessions import Session
@@ -47,7 +51,9 @@ class Resolver:
         reconciler: Reconciler,
         recorder: Recorder,
         prompt: Callable[[Session, Sequence[Json]], object],
+        tasks: Background,
     ) -> None:
+        self._tasks = tasks
         self._conflicts = conflicts
         self._editor = editor
         self._door = door
@@ -63,45 +69,56 @@ class Resolver:
             raise AgentFailed(
                 "refused", f'there is no open conflict "{conflict_id}"; it may have been decided already'
             )
-        if conflict.on_its_way:
-            raise _failed(conflict, Unanswered())
+        _check_is_free(conflict)
         if conflict.origin == "disk":
             await self._reconciler.look(conflict.tracked)  # the file may have changed by now
         if self._conflicts.get(conflict_id) is None:
             return {"conflictId": conflict_id, "outcome": "gone"}
+        _check_is_free(conflict)
         if take == "ask":
             self._ask(conflict)
             return {"conflictId": conflict_id, "outcome": "asked"}
-        end: Ended | Stop[str] = Stop("it was interrupted")
+        carried = _Carried(conflict, take)
         conflict.on_its_way = True
         try:
-            if conflict.origin == "disk":
-                end = await self._reconciler.resolve(conflict, take, partial(self._ended, conflict, take))
-            else:
-                end = Landed(conflict.tracked) if take == "mine" else await self._write(conflict)
+            await self._tasks.to_its_end(self._carry_out, carried)
         finally:
-            self._ended(conflict, take, end)
-        if not isinstance(end, Landed):
-            raise _failed(conflict, end)
+            carried.left()
+        if not isinstance(carried.end, Landed):
+            raise _failed(conflict, carried.end)
         return {"conflictId": conflict_id, "outcome": take}
+
+    async def _carry_out(self, carried: _Carried) -> None:
+        conflict, take = carried.conflict, carried.take
+        try:
+            with carried.scope:
+                if conflict.origin == "disk":
+                    ended_late = partial(self._ended, conflict, take)
+                    carried.end = await self._reconciler.resolve(conflict, take, carried.is_begun, ended_late)
+                else:
+                    is_mine = take == "mine"
+                    carried.end = Landed(conflict.tracked) if is_mine else await self._write(carried)
+        finally:
+            self._ended(conflict, take, carried.end)
 
     def _ended(self, conflict: Open, take: Literal["mine", "agent"], end: Ended | Stop[str]) -> None:
         """The edit that was to carry out the decision has ended, or is overdue."""
-        conflict.on_its_way = isinstance(end, Unanswered) and end.sent is not None
+        conflict.on_its_way = conflict.is_overdue = isinstance(end, Unanswered) and end.sent is not None
         if isinstance(end, Landed):
             self._conflicts.end(conflict, take)
         elif conflict.tracked.closed and not conflict.on_its_way:
             self._conflicts.end(conflict, "closed")
 
-    async def _write(self, conflict: Open) -> Ended | Stop[str]:
+    async def _write(self, carried: _Carried) -> Ended | Stop[str]:
         """Make the refused write after all, over the user's lines where they clash."""
+        conflict = carried.conflict
         if conflict.session is None:
             return Stop("it is not known whose change it is")
 
         def ended_late(landed: Landed | None) -> None:
             self._ended(conflict, "agent", landed or Stop("it was not made"))
 
-        intent = _Decision(self._recorder, conflict, conflict.session, ended_late)
+        intent = _Decision(self._recorder, carried, conflict.session, ended_late)
         result = await self._door.edit(conflict.tracked, intent)
         if not isinstance(result, Stop):
             return result
@@ -139,20 +156,42 @@ class Resolver:
         return "\n\n".join([words, *parts])
 
 
+@dataclass(slots=True)
+class _Carried:
+    """A decision that is being carried out. Whoever waits for it may leave: until something is about to be sent, that ends it; later it goes on to its end,
+    as the editor makes the edit anyhow."""
+
+    conflict: Open
+    take: Literal["mine", "agent"]
+    end: Ended | Stop[str] = field(default_factory=lambda: Stop("it was interrupted"))
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    _is_begun: bool = False
+
+    def is_begun(self) -> None:
+        """Something is about to be sent."""
+        self._is_begun = True
+
+    def left(self) -> None:
+        """Nobody waits for it any more."""
+        if not self._is_begun:
+            self.scope.cancel()
+
+
 class _Decision(Intent["str | Landed"]):
     """Makes a refused write over the user's lines."""
 
     def __init__(
         self,
         recorder: Recorder,
-        conflict: Open,
+        carried: _Carried,
         session: Session,
         ended_late: Callable[[Landed | None], None],
     ) -> None:
         self.label = session.agent
-        self.path = conflict.tracked.name
+        self.path = carried.conflict.tracked.name
         self._recorder = recorder
-        self._conflict = conflict
+        self._carried = carried
+        self._conflict = carried.conflict
         self._session = session
         self._ended_late = ended_late
         self._author: Author | None = None
@@ -168,6 +207,7 @@ class _Decision(Intent["str | Landed"]):
         return Landed(tracked)
 
     async def journal(self, planned: Planned) -> str | Stop[str | Landed]:
+        self._carried.is_begun()
         begun = await self._recorder.begin(self._session, self.path, planned.before, planned.after, "editor")
         if isinstance(begun, Refusal):
             return Stop(begun.message)
@@ -183,6 +223,15 @@ class _Decision(Intent["str | Landed"]):
 
     async def ended_late(self, landed: Landed | None) -> None:
         self._ended_late(landed)
+
+
+def _check_is_free(conflict: Open) -> None:
+    """Raises AgentFailed if a decision of the conflict is being carried out."""
+    if conflict.is_overdue:
+        raise _failed(conflict, Unanswered())
+    if conflict.on_its_way:
+        words = f"{_name(conflict)}: a decision about it is being carried out"
+        raise AgentFailed("refused", words)
 
 
 def _failed(conflict: Open, end: Unmade | Stop[str]) -> AgentFailed:
