@@ -5,6 +5,8 @@ One seed is one run, the same every time: `python -m tests.inflight.fuzz --seed 
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sidecar.core import writes
@@ -204,12 +206,13 @@ def test_an_edit_that_is_sent_again_though_it_was_made_is_seen(monkeypatch: pyte
         label: str,
         landing: Landing | None = None,
         after: Text | None = None,
+        **words: Any,
     ) -> Sent:
-        sent = await once(self, tracked, changes, label, landing, after)
+        sent = await once(self, tracked, changes, label, landing, after, **words)
         if sent.landed and not tracked.closed:
             size = len(tracked.document.rope)
             again = (Edit(min(e.start, size), min(e.start, size), e.new) for e in changes.edits)
-            return await once(self, tracked, ChangeSet.of(size, again), label, landing)
+            return await once(self, tracked, ChangeSet.of(size, again), label, landing, **words)
         return sent
 
     monkeypatch.setattr(Sender, "send", twice)
