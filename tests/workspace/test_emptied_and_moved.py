@@ -1,4 +1,5 @@
-"""An open file that a command empties and fills, and that the next one moves or removes: at any pace, and whatever the user saves."""
+"""An open file that a command empties and fills, and that the next one moves or removes: at any pace, and whatever the user saves;
+and one that the user saves over."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import VSCODE, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, play
+from tests.workspace.test_behind import BASE, CHANGED, Turn, every_editor, listed, opened, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import reject_all
 
@@ -61,3 +62,45 @@ def test_all_of_it_is_taken_back(tmp_path: Path, empty: float, stays: float, to:
         assert files(tmp_path) == {"a.txt": BASE.encode()}
 
     play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@every_editor
+@pytest.mark.parametrize("typed", ["", "mine\n"], ids=["empty", "typed"])
+@pytest.mark.parametrize("stays", [0.0, 0.3, 1.9, 2.0, 2.1])
+@pytest.mark.parametrize("is_at_once", [True, False], ids=["", "reloaded later"])
+def test_what_a_command_emptied_is_its_removal_also_if_the_user_saves_then(
+    tmp_path: Path, is_at_once: bool, stays: float, typed: str, habits: Habits
+) -> None:
+    """`stays`: how long it is empty in the editor before the user saves, in seconds."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        if not is_at_once:
+            tick()
+            await asyncio.sleep(0.1)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(stays)
+        if typed:
+            editor.types("a.txt", typed)
+        tick()
+        assert editor.saves("a.txt")
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        [(_, old, new)] = listed(bench)
+        assert (old.strip("\n"), new.strip("\n")) == (BASE.strip("\n"), "")
+        await reject_all(bench)
+        await asyncio.sleep(2)
+        either = BASE + typed, typed + BASE
+        if (
+            habits.final_end == "setting"
+        ):  # the agent left an empty line there, which the user's line is before
+            assert editor.text("a.txt").replace("\n", "") in [one.replace("\n", "") for one in either]
+        else:
+            assert editor.text("a.txt") in either
+        assert not listed(bench)
+
+    play(tmp_path, habits, script, before=opened, after=after)

@@ -11,11 +11,11 @@ import pytest
 from sidecar.core.kept_hunks import from_json
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import VSCODE, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
-from tests.workspace.test_whose import runs
+from tests.workspace.test_behind import BASE, CHANGED, Turn, every_editor, listed, opened, play
+from tests.workspace.test_whose import reject_all, runs
 
 AGAIN = CHANGED.replace("two", "TWO")
 
@@ -209,3 +209,62 @@ def test_it_is_moved_before_the_editor_takes_what_it_was_filled_with(
         assert not listed(bench)
 
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@every_editor
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("text", ["", "\n"], ids=["empty", "a line end"])
+@pytest.mark.parametrize("had_read", [False, True], ids=["", "under review before"])
+def test_what_stays_empty_is_under_review(
+    tmp_path: Path, had_read: bool, text: str, custom: bool, habits: Habits
+) -> None:
+    """Also if the editor reloads by closing and opening."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if had_read:
+            await runs(turn, "a.txt", CHANGED)
+            await asyncio.sleep(8)  # longer than eglot 1.9 asks its user
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text(text)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(6)
+        turn.says("execute", call="c2", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        [(_, old, new)] = listed(bench)
+        assert (old.strip("\n"), new.strip("\n")) == (BASE.strip("\n"), "")
+        await reject_all(bench)
+        await asyncio.sleep(2)
+        assert editor.text("a.txt").strip("\n") == BASE.strip("\n")
+        assert not listed(bench)
+
+    play(tmp_path, habits, script, before=opened, after=after, custom=custom)
+
+
+@every_editor
+@pytest.mark.parametrize("seconds", [0.3, 1.0, 3.0])
+def test_what_it_is_filled_with_is_one_change(tmp_path: Path, seconds: float, habits: Habits) -> None:
+    """Whether or not the editor takes that, too."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(seconds)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        editor.looks_at_disk()
+        await asyncio.sleep(4)
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == CHANGED, editor.text("a.txt")
+        await reject_all(bench)
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == BASE
+        assert not listed(bench)
+
+    play(tmp_path, habits, script, before=opened, after=after)

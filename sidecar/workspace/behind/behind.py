@@ -265,7 +265,8 @@ class Behind:
         ours = self._written.takes(uri, last, disk)
         waits = bool(ours) or any(leg.is_ours for leg in known)
         is_ours = self._state.documents.disk.is_ours(uri, disk)
-        if not waits and is_ours and not self._was_there_first(tracked, disk, at):
+        was_emptied = emptied and not disk.strip("\n")
+        if not waits and is_ours and not was_emptied and not self._was_there_first(tracked, disk, at):
             return None  # a save that nobody has looked at yet
         legs, passed = await self._legs_since(uri, path, last, ours, disk, at, since, found)
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
@@ -465,33 +466,38 @@ class Behind:
             [leg], conflict.base, conflict.base, review, [changes], tracked.agents_edits, tracked.saves
         )
 
-    async def opened(self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False) -> None:
+    async def opened(
+        self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False
+    ) -> str | None:
         """A document was opened, whose file said `disk` (compared form) then, since `at` (acts.py). Earlier changes of
         the file are recorded as if they had been found before. `is_gone`: the editor had read `disk` earlier, and the
-        file says something newer."""
+        file says something newer. Returns what the file had said (compared form) if it was emptied, and a command may be
+        about to fill it: then nothing is recorded, and it has to be looked at again. Otherwise None."""
         uri = tracked.document.uri
         self._opened_with_written(tracked, path, disk)
         if not self._evidence.is_acting():
-            return
+            return None
         session = self._evidence.during(path)
         if session is None:
-            return
+            return None
         if not disk and uri not in self.making:
             await self.unopened.opened_empty(session, uri, path)
         async with self._entering.one_at_a_time(uri):
             then = await self._known.last(session, uri, path, None, None)
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
-                return
+                return None
             before = None if then.text is None else normal(then.text)
-            if self.settling.is_same(before or "", disk) or self.is_being_filled(uri, before, disk):
-                return
+            if self.settling.is_same(before or "", disk):
+                return None
+            if self.is_being_filled(uri, before, disk):
+                return before
             if is_gone and not self._state.documents.disk.came_after(uri, disk, before):
-                return
+                return None
             seen, begun = self.settling.under_way(uri), list[Leg]()
             if seen is not None and self.settling.is_same(seen.legs[-1].after, before):
                 begun = list(seen.legs)
             if not has(before or "", tracked.text(), [disk]) and not tracked.has_taken_back(disk):
-                return  # it was opened with an older text; the reconciler brings the two together
+                return None  # it was opened with an older text; the reconciler brings the two together
             start = await self._known.at_start(uri, path)
             passed = self._passing.take(uri, path, before or "", disk, None, at)
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
@@ -512,6 +518,7 @@ class Behind:
                     self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
                     await self._recorder.finish(leg.author, "done")
                 before = leg.after
+        return None
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

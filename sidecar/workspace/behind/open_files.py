@@ -55,6 +55,11 @@ class OpenFiles:
             return None
         return self._as_held(tracked, self._storage.peek_now(path))
 
+    @property
+    def empty(self) -> str:
+        """An empty file's text as the editor holds it: perhaps as one empty line."""
+        return "\n" if self._editor.capabilities.keeps_lines else ""
+
     def _as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:
         """`on_disk` with the text as the editor would hold it."""
         keeps_lines = self._editor.capabilities.keeps_lines
@@ -63,7 +68,7 @@ class OpenFiles:
         if on_disk is None or not keeps_lines:
             return on_disk
         if on_disk.text == "":
-            return replace(on_disk, text="\n")  # the editor holds an empty file as one empty line
+            return replace(on_disk, text=self.empty)
         if on_disk.text is not None and on_disk.text.endswith("\n"):
             mirror, text = tracked.document.snapshot(), on_disk.text[:-1]
             unended = mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n"

@@ -16,6 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.kept import Kept
 from sidecar.core.knowledge import SentText
+from sidecar.core.ledger import ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -64,6 +65,16 @@ class _Start:
     """As in `Seen`."""
 
 
+@dataclass(slots=True)
+class _Emptied:
+    """A document's file was found empty while a command was about to fill it. The editor may have taken the empty text from the disk. Times: acts.py."""
+
+    at: int
+    """Since when the file was empty."""
+    filled_at: int | None = None
+    """Since when the file said what it was filled with, if the document was found to have taken that, too. It may also be the user's save."""
+
+
 class Reconciler:
     """Compares open documents with the disk."""
 
@@ -87,9 +98,8 @@ class Reconciler:
         self._editor = editor
         self._files = files = OpenFiles(storage, editor)
         self._from_disk = FromDisk(editor, sender, files)
-        self._emptied: dict[DocumentUri, int] = {}
-        """Documents whose files were found empty while a command was about to fill them, and since when the files were empty (acts.py). The editor may
-        have taken the empty text from the disk."""
+        self._emptied: dict[DocumentUri, _Emptied] = {}
+        """By document whose file was found empty while a command was about to fill it."""
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
         """Called at didOpen, before `opened`. Reads the disk at once, because what agents changed until now is there,
@@ -138,13 +148,30 @@ class Reconciler:
                 return
             if path is not None and on_disk.text is not None:
                 if is_newest and not is_old:
-                    await self._behind.opened(tracked, path, on_disk.text, changed_at(on_disk.stat))
+                    at = changed_at(on_disk.stat)
+                    before = await self._behind.opened(tracked, path, on_disk.text, at)
+                    if before is not None and not tracked.closed:
+                        self._opened_emptied(tracked, before, at)
                 else:
                     at = tracked.history.opened_at
                     await self._behind.opened(tracked, path, opened, at, is_gone=is_old)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
+
+    def _opened_emptied(self, tracked: Tracked, before: str, at: int) -> None:
+        """The document was opened empty, as its file is since `at`, and a command may be about to fill that. The file said `before` until then. Leaves
+        both to the next look."""
+        self._is_emptied(tracked, at)
+        then = tracked.review_when_opened
+        if then is None or normal(then.text) != before:
+            then = ReviewThen(before, ())
+        if tracked.agents_edits == 0:
+            tracked.hunks_then.note(
+                Noted(Text.of(then.text), tuple(then.hunks), -1), tracked.saves, is_clean=True
+            )
+        if tracked.stat is not None:
+            tracked.not_yet(before)
 
     async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
         """Whether the document was saved since it was opened, and its file says that. Both may have happened by the
@@ -196,12 +223,18 @@ class Reconciler:
             self._behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
 
     def _taken_when_empty(self, tracked: Tracked, on_disk: OnDisk) -> None:
-        """The document has the disk's text. Notes it if both are empty."""
+        """Notes it if the document has the disk's text: both are empty, or the document has what the emptied file was filled with."""
+        emptied, at = self._emptied.get(tracked.document.uri), changed_at(on_disk.stat)
+        if emptied is not None and (on_disk.text or "").strip("\n") and tracked.says(on_disk.text or ""):
+            emptied.filled_at = at
         if not (on_disk.text or "").strip("\n") and _is_empty(tracked) and self._acts():
             self._is_emptied(tracked, changed_at(on_disk.stat))
 
     def _is_emptied(self, tracked: Tracked, at: int) -> None:
-        self._emptied[tracked.document.uri] = at
+        """The file is empty since `at`. If the document has taken that already, somebody has written the empty file again, perhaps the user."""
+        known = self._emptied.get(tracked.document.uri)
+        if known is None or known.filled_at is not None or not _has_taken_that(tracked, known.at):
+            self._emptied[tracked.document.uri] = _Emptied(at)
         self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
@@ -258,11 +291,15 @@ class Reconciler:
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
         before = None if tracked.saved is None else str(tracked.saved)
-        if self._behind.is_being_filled(tracked.document.uri, before, on_disk.text):
+        is_being_filled = self._behind.is_being_filled(tracked.document.uri, before, on_disk.text)
+        if is_being_filled and not self._is_saved_empty(tracked, on_disk):
             return False  # the editor may have taken the empty text from the disk
         saves = tracked.saves
         if self._files.save(tracked, on_disk) is not None:
-            await self._emptied_for_good(tracked, path)
+            emptied = self._emptied.get(tracked.document.uri)
+            # Otherwise the document has taken what the file was filled with
+            if emptied is None or emptied.filled_at in (None, changed_at(on_disk.stat)):
+                await self._emptied_for_good(tracked, path)
             await self._behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
@@ -271,6 +308,13 @@ class Reconciler:
             self._emptied.pop(tracked.document.uri, None)
             self._keeper.let_go(tracked.document.uri)
         return is_save
+
+    def _is_saved_empty(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether the file, which is empty, was written since it was emptied, and that is a save that the editor reported then."""
+        emptied, at = self._emptied.get(tracked.document.uri), changed_at(on_disk.stat)
+        if emptied is None or not is_before(emptied.at, at) or is_before(tracked.history.told_by, at):
+            return False
+        return self._files.save(tracked, on_disk) is not None
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
         """Whether `look` would find nothing to do. `found`: what is at some path at this moment, perhaps the document's."""
@@ -326,7 +370,7 @@ class Reconciler:
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
-            if not await self._emptied_for_good(tracked, path):
+            if _is_empty(tracked) and not await self._emptied_for_good(tracked, path):
                 return
             tracked.on_disk(None, None)
             tracked.history.put_there()
@@ -391,6 +435,8 @@ class Reconciler:
                     tracked.saved, tracked.since = tracked.kept(start.base), start.since
                     if start.emptied is not None:
                         self._is_emptied(tracked, start.emptied)
+                        if (on_disk.text or "").strip("\n") and self._files.had(tracked, on_disk):
+                            self._emptied[tracked.document.uri].filled_at = changed_at(on_disk.stat)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
                 tracked.edited = tracked.user_dirty = True
@@ -408,22 +454,27 @@ class Reconciler:
 
     async def _emptied_for_good(self, tracked: Tracked, path: str) -> bool:
         """The document will not get what a file is filled with that was emptied for that: the file is gone, or the user has saved. If the document has
-        taken the empty text, that its text is gone is a change of whoever emptied the file. Returns False if that cannot be entered: then it is found
-        when the file is back."""
+        taken the empty text, whatever was typed there since, that its text is gone is a change of whoever emptied the file. Returns False if that
+        cannot be entered: then it is found when the file is back."""
         uri, before = tracked.document.uri, tracked.saved
         emptied = self._emptied.get(uri)
-        if emptied is None or before is None or not _has_taken_that(tracked, emptied):
+        if emptied is None or before is None or not _has_taken_that(tracked, emptied.at):
             return True
+        empty = self._files.empty
         async with self._behind.one_at_a_time(tracked):
-            seen = await self._behind.seen(tracked, path, str(before), "", emptied, since=tracked.since)
-        if seen is None or seen.changes is None:
+            seen = await self._behind.seen(
+                tracked, path, str(before), empty, emptied.at, since=tracked.since, emptied=True
+            )
+            if seen is not None:
+                self._settling.brings_in(tracked, seen)
+        if seen is None:
             return False
-        self._settling.brings_in(tracked, seen)
-        tracked.on_disk("", tracked.since)  # as the document last took it
-        del self._emptied[uri]
+        if seen.changes is not None:
+            tracked.on_disk(empty, tracked.since)  # as the document last took it
+            self._emptied.pop(uri, None)
         with anyio.CancelScope(shield=True):
-            await self._settling.settle(tracked, seen, "")
-        return True
+            await self._settling.settle(tracked, seen, empty)
+        return seen.changes is not None
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -454,7 +505,8 @@ class Reconciler:
                     return None
         if tracked.flight is not None:
             return None  # what the disk says may be part of it
-        was_told, emptied = tracked.history.is_told, self._emptied.pop(tracked.document.uri, None)
+        was_told, was_empty = tracked.history.is_told, self._emptied.pop(tracked.document.uri, None)
+        emptied = None if was_empty is None or not _is_empty(tracked) else was_empty.at
         if emptied is not None and not _has_taken_that(tracked, emptied):
             emptied = None
         tracked.on_disk(on_disk.text, on_disk.stat)
@@ -604,12 +656,12 @@ def _is_empty(tracked: Tracked) -> bool:
 
 
 def _has_taken_that(tracked: Tracked, at: int) -> bool:
-    """Whether the document is empty because its file was, since `at` (acts.py): not if the user had emptied it before, or opened it later and emptied it
-    then."""
+    """Whether the document was empty because its file was, since `at` (acts.py), whatever was typed there since: not if the user had emptied it before,
+    or opened it later and emptied it then."""
     history = tracked.history
-    is_opened_so = is_before(at, history.opened_at) and history.edited_at == history.opened_at
-    is_since = not is_before(history.edited_by, at) and not is_before(at, history.opened_at)
-    return _is_empty(tracked) and (is_opened_so or is_since)
+    if is_before(at, history.opened_at):
+        return history.is_opened_empty
+    return history.emptied_by is not None and not is_before(history.emptied_by, at)
 
 
 def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept | str | None]:

@@ -46,6 +46,8 @@ class SaveHistory:
         """The same for the first of the saves that were reported since the disk was last found to hold one of the texts."""
         self.told_at = 0
         """When the last save was reported, found on the disk or not."""
+        self.told_by = 0
+        """The latest time that a file changed before that can have."""
         self._outside = 0
         """The number of the newest text when the disk was last found to hold none of the texts. This text and those before it can be on the disk again
         only through a save."""
@@ -56,8 +58,11 @@ class SaveHistory:
         self._telling = anyio.Event()
         self.opened_at = file_time()
         """When the document was opened."""
-        self.edited_by = now_at_most()
-        """The latest time that a file changed before the document's last edit, or its opening, can have."""
+        self.is_opened_empty = len(text) <= 1 and not str(text).strip("\n")
+        """Whether the document had no text when it was opened."""
+        self.emptied_by = now_at_most() if self.is_opened_empty else None
+        """The latest time that a file changed before the last edit that left nothing, or before the document was opened empty, can have. None: it
+        never was."""
         self._times = array("q")
         """When each of the newest texts came up."""
         self._encoding: str | None = None
@@ -86,7 +91,8 @@ class SaveHistory:
         """Record an edit that led to the current text of `document`."""
         self._past.edited(document, edit)
         self._times.append(file_time())
-        self.edited_by = now_at_most()
+        if len(document) <= 1 and not document.slice(0, len(document)).strip("\n"):
+            self.emptied_by = now_at_most()
         if len(self._times) > 2 * MAX_TIMES:
             del self._times[:MAX_TIMES]
 
@@ -141,7 +147,7 @@ class SaveHistory:
     def told(self) -> None:
         """Record a didSave."""
         self._told = self._past.newest
-        self.told_at = file_time()
+        self.told_at, self.told_by = file_time(), now_at_most()
         self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
