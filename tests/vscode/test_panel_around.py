@@ -95,6 +95,33 @@ def test_mentions_of_symbols_and_of_the_selection(window: Window) -> None:
     expect(panel.page.locator(".box .chip")).to_have_count(2)
 
 
+def test_symbols_that_are_found_late_come_to_the_files(window: Window) -> None:
+    """A language server may take longer than anybody waits for the files; nobody types another letter for it."""
+    file = window.file("hail.py", "def hailstorm(): ...\n")
+    window.open(file)
+    panel = begin(window)
+    window.js(
+        "const where = new vscode.Location(vscode.Uri.file(args[0]), new vscode.Range(0, 4, 0, 13));"
+        "const symbol = new vscode.SymbolInformation('hailstorm', vscode.SymbolKind.Function, '', where);"
+        "const found = (query) => ('hailstorm'.startsWith(query) ? [symbol] : []);"
+        "const answers = new Promise((done) => { keep.answers = done; });"
+        "const provider = { provideWorkspaceSymbols: (query) => answers.then(() => found(query)) };"
+        "keep.late = vscode.languages.registerWorkspaceSymbolProvider(provider);",
+        str(file),
+    )
+    try:
+        panel.box.click()
+        window.page.keyboard.type("@hail")
+        options = panel.page.get_by_role("option")
+        expect(options.filter(has_text="hail.py").first).to_be_visible(timeout=30_000)
+        expect(options.filter(has_text="hail.py:1")).to_have_count(0)
+        window.js("keep.answers();")
+        expect(options.filter(has_text="hail.py:1").first).to_be_visible(timeout=30_000)
+        expect(options.filter(has_text="hail.py").first).to_be_visible()
+    finally:
+        window.js("keep.late.dispose();")
+
+
 def test_the_badge_counts_what_waits(window: Window) -> None:
     panel = begin(window)
     badge = window.page.locator(".part.auxiliarybar .badge-content, .part.auxiliarybar .badge")

@@ -65,8 +65,10 @@ export class Box implements vscode.Disposable {
     try {
       const changed = await this.underReview(query);
       if (mine.token.isCancellationRequested) return;
-      const found = await candidates(query, { output: this.output.get(), changed }, mine.token);
-      if (!mine.token.isCancellationRequested) pane.post({ type: "candidates", request, candidates: found });
+      for await (const found of candidates(query, { output: this.output.get(), changed }, mine.token)) {
+        if (mine.token.isCancellationRequested) return;
+        pane.post({ type: "candidates", request, candidates: found });
+      }
     } catch (error) {
       if (!mine.token.isCancellationRequested) throw error;
     } finally {

@@ -12,8 +12,9 @@ const FOLDERS = 8;
 /** The most files that are looked at for the folders that they are in. */
 const INSIDE = 200;
 const SYMBOLS = 10;
-/** How long file candidates wait for symbols. A language server that is still starting answers much later, or never. */
+/** How long file candidates wait for symbols, and how long symbols are waited for at all. A language server that is still starting answers much later, or never. */
 const SYMBOLS_MS = 500;
+const LATE_SYMBOLS_MS = 30_000;
 /** The most characters of a selection that are sent along. */
 const SELECTION_LIMIT = 200_000;
 
@@ -26,13 +27,14 @@ export interface Around {
   changed: Changed[];
 }
 
-/** `token`: cancelled when the user typed more and these candidates are no longer needed. */
-export async function candidates(query: string, around: Around, token: vscode.CancellationToken): Promise<Candidate[]> {
+/** What is found, once more if symbols come late. `token`: cancelled when the user typed more and these candidates are no longer needed. */
+export async function* candidates(query: string, around: Around, token: vscode.CancellationToken): AsyncGenerator<Candidate[]> {
   const found = offered(offers(around), query);
+  const searched = query.length >= 2 ? symbolsLike(query).catch(() => []) : Promise.resolve([]);
   const [files, inside, symbols] = await Promise.all([
     filesLike(query, token),
     query === "" ? [] : vscode.workspace.findFiles(`**/*${globOf(query.replace(/\/$/, ""))}*/**`, undefined, INSIDE, token),
-    query.length >= 2 ? soon(symbolsLike(query)) : [],
+    within(searched, SYMBOLS_MS),
   ]);
   for (const uri of files) {
     const attachment = fileAttachment(uri);
@@ -46,7 +48,9 @@ export async function candidates(query: string, around: Around, token: vscode.Ca
     });
   }
   found.push(...folders([...files, ...inside], query));
-  return [...found, ...symbols];
+  yield [...found, ...(symbols ?? [])];
+  const late = symbols ? [] : await within(searched, LATE_SYMBOLS_MS);
+  if (late && late.length > 0) yield [...found, ...late];
 }
 
 /** What is not found by a search: the selection, the open files, problems, output, changes. */
@@ -94,10 +98,10 @@ function openUris(): vscode.Uri[] {
     .filter((uri, at, all) => all.findIndex((other) => other.toString() === uri.toString()) === at);
 }
 
-/** What was found in time; nothing if the search fails. */
-function soon(symbols: Promise<Candidate[]>): Promise<Candidate[]> {
-  const late = new Promise<Candidate[]>((done) => setTimeout(() => done([]), SYMBOLS_MS));
-  return Promise.race([symbols.catch(() => []), late]);
+/** What was found within so many milliseconds; undefined: the search takes longer. */
+function within(symbols: Promise<Candidate[]>, milliseconds: number): Promise<Candidate[] | undefined> {
+  const late = new Promise<undefined>((done) => setTimeout(() => done(undefined), milliseconds));
+  return Promise.race([symbols, late]);
 }
 
 /** Open files first, then other files of the workspace. Matches any part of the path, ignoring case. */
