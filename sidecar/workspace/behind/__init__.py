@@ -3,6 +3,7 @@
 accounts.py      Accounts: what files are known to say since the running turns began
 behind.py        Behind: finds out who changed the files of open documents, and journals the changes
 disk_watch.py    DiskWatch: checks the relevant files while an agent works, and shortly after
+emptied.py       Emptied: open documents whose files a command emptied, perhaps to fill them, and what the editor took of that
 entering.py      Entering: journals changes found on the disk, and enters those of open documents in the ledger
 evidence.py      Evidence: which agent's tool calls named which files, and when they ran
 file_change.py   FileChange: one row of the review of whole files

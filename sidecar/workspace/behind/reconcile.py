@@ -16,14 +16,14 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.kept import Kept
 from sidecar.core.knowledge import SentText
-from sidecar.core.ledger import ReviewThen
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.uri import to_path
 from sidecar.disk import Missing, Resolved, Stat
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.emptied import Emptied, is_empty
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import Seen, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
@@ -65,16 +65,6 @@ class _Start:
     """As in `Seen`."""
 
 
-@dataclass(slots=True)
-class _Emptied:
-    """A document's file was found empty while a command was about to fill it. The editor may have taken the empty text from the disk. Times: acts.py."""
-
-    at: int
-    """Since when the file was empty."""
-    filled_at: int | None = None
-    """Since when the file said what it was filled with, if the document was found to have taken that, too. It may also be the user's save."""
-
-
 class Reconciler:
     """Compares open documents with the disk."""
 
@@ -98,8 +88,7 @@ class Reconciler:
         self._editor = editor
         self._files = files = OpenFiles(storage, editor)
         self._from_disk = FromDisk(editor, sender, files)
-        self._emptied: dict[DocumentUri, _Emptied] = {}
-        """By document whose file was found empty while a command was about to fill it."""
+        self._emptied = Emptied(files, behind, keeper)
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
         """Called at didOpen, before `opened`. Reads the disk at once, because what agents changed until now is there,
@@ -151,27 +140,13 @@ class Reconciler:
                     at = changed_at(on_disk.stat)
                     before = await self._behind.opened(tracked, path, on_disk.text, at)
                     if before is not None and not tracked.closed:
-                        self._opened_emptied(tracked, before, at)
+                        self._emptied.opened(tracked, before, at)
                 else:
                     at = tracked.history.opened_at
                     await self._behind.opened(tracked, path, opened, at, is_gone=is_old)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
-
-    def _opened_emptied(self, tracked: Tracked, before: str, at: int) -> None:
-        """The document was opened empty, as its file is since `at`, and a command may be about to fill that. The file said `before` until then. Leaves
-        both to the next look."""
-        self._is_emptied(tracked, at)
-        then = tracked.review_when_opened
-        if then is None or normal(then.text) != before:
-            then = ReviewThen(before, ())
-        if tracked.agents_edits == 0:
-            tracked.hunks_then.note(
-                Noted(Text.of(then.text), tuple(then.hunks), -1), tracked.saves, is_clean=True
-            )
-        if tracked.stat is not None:
-            tracked.not_yet(before)
 
     async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
         """Whether the document was saved since it was opened, and its file says that. Both may have happened by the
@@ -192,14 +167,14 @@ class Reconciler:
         document, the first edit after the file was found empty, or any edit that leaves nothing. Returns what the disk
         says, if that is new; for `edited`."""
         may_fill = was_clean or tracked.document.uri in self._emptied
-        is_empty = _is_empty(tracked)
-        if tracked.said is None or not (may_fill or is_empty) or not self._acts():
+        has_nothing = is_empty(tracked)
+        if tracked.said is None or not (may_fill or has_nothing) or not self._acts():
             return None
         newer = self._files.newer_now(tracked)
         if newer is None or newer.text is None or (not may_fill and newer.text.strip("\n")):
             return None
         self._note(tracked, newer)
-        self._taken_when_empty(tracked, newer)
+        self._emptied.note_taken(tracked, newer)
         return newer
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
@@ -215,27 +190,12 @@ class Reconciler:
             newer = await self._files.peek(tracked, path)
             if newer is not None and newer.text is not None:
                 self._note(tracked, newer)
-                self._taken_when_empty(tracked, newer)
+                self._emptied.note_taken(tracked, newer)
 
     def _note(self, tracked: Tracked, on_disk: OnDisk) -> None:
         if on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
             self._behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
-
-    def _taken_when_empty(self, tracked: Tracked, on_disk: OnDisk) -> None:
-        """Notes it if the document has the disk's text: both are empty, or the document has what the emptied file was filled with."""
-        emptied, at = self._emptied.get(tracked.document.uri), changed_at(on_disk.stat)
-        if emptied is not None and (on_disk.text or "").strip("\n") and tracked.says(on_disk.text or ""):
-            emptied.filled_at = at
-        if not (on_disk.text or "").strip("\n") and _is_empty(tracked) and self._acts():
-            self._is_emptied(tracked, changed_at(on_disk.stat))
-
-    def _is_emptied(self, tracked: Tracked, at: int) -> None:
-        """The file is empty since `at`. If the document has taken that already, somebody has written the empty file again, perhaps the user."""
-        known = self._emptied.get(tracked.document.uri)
-        if known is None or known.filled_at is not None or not _has_taken_that(tracked, known.at):
-            self._emptied[tracked.document.uri] = _Emptied(at)
-        self._keeper.hold(tracked.document.uri)
 
     def _acts(self) -> bool:
         return self._behind.is_acting()
@@ -292,29 +252,18 @@ class Reconciler:
         """As `OpenFiles.is_save`. Whoever finds the save first records what was saved over."""
         before = None if tracked.saved is None else str(tracked.saved)
         is_being_filled = self._behind.is_being_filled(tracked.document.uri, before, on_disk.text)
-        if is_being_filled and not self._is_saved_empty(tracked, on_disk):
+        if is_being_filled and not self._emptied.is_saved(tracked, on_disk):
             return False  # the editor may have taken the empty text from the disk
         saves = tracked.saves
         if self._files.save(tracked, on_disk) is not None:
-            emptied = self._emptied.get(tracked.document.uri)
-            # Otherwise the document has taken what the file was filled with
-            if emptied is None or emptied.filled_at in (None, changed_at(on_disk.stat)):
-                await self._emptied_for_good(tracked, path)
+            await self._emptied.saved_over(tracked, path, on_disk)
             await self._behind.saved_over(tracked, path, on_disk.text or "", changed_at(on_disk.stat))
             if tracked.closed or tracked.saves != saves:
                 return False
         is_save = self._files.is_save(tracked, on_disk)
         if is_save:  # whatever had emptied the file, it now says what the document said
-            self._emptied.pop(tracked.document.uri, None)
-            self._keeper.let_go(tracked.document.uri)
+            self._emptied.over(tracked)
         return is_save
-
-    def _is_saved_empty(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether the file, which is empty, was written since it was emptied, and that is a save that the editor reported then."""
-        emptied, at = self._emptied.get(tracked.document.uri), changed_at(on_disk.stat)
-        if emptied is None or not is_before(emptied.at, at) or is_before(tracked.history.told_by, at):
-            return False
-        return self._files.save(tracked, on_disk) is not None
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
         """Whether `look` would find nothing to do. `found`: what is at some path at this moment, perhaps the document's."""
@@ -370,7 +319,7 @@ class Reconciler:
             return
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
-            if _is_empty(tracked) and not await self._emptied_for_good(tracked, path):
+            if is_empty(tracked) and not await self._emptied.for_good(tracked, path):
                 return
             tracked.on_disk(None, None)
             tracked.history.put_there()
@@ -434,9 +383,7 @@ class Reconciler:
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.saved, tracked.since = tracked.kept(start.base), start.since
                     if start.emptied is not None:
-                        self._is_emptied(tracked, start.emptied)
-                        if (on_disk.text or "").strip("\n") and self._files.had(tracked, on_disk):
-                            self._emptied[tracked.document.uri].filled_at = changed_at(on_disk.stat)
+                        self._emptied.again(tracked, start.emptied, on_disk)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
                 tracked.edited = tracked.user_dirty = True
@@ -451,30 +398,6 @@ class Reconciler:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
                     await self._settling.settle(tracked, seen, on_disk.text, is_save=is_save)
-
-    async def _emptied_for_good(self, tracked: Tracked, path: str) -> bool:
-        """The document will not get what a file is filled with that was emptied for that: the file is gone, or the user has saved. If the document has
-        taken the empty text, whatever was typed there since, that its text is gone is a change of whoever emptied the file. Returns False if that
-        cannot be entered: then it is found when the file is back."""
-        uri, before = tracked.document.uri, tracked.saved
-        emptied = self._emptied.get(uri)
-        if emptied is None or before is None or not _has_taken_that(tracked, emptied.at):
-            return True
-        empty = self._files.empty
-        async with self._behind.one_at_a_time(tracked):
-            seen = await self._behind.seen(
-                tracked, path, str(before), empty, emptied.at, since=tracked.since, emptied=True
-            )
-            if seen is not None:
-                self._settling.brings_in(tracked, seen)
-        if seen is None:
-            return False
-        if seen.changes is not None:
-            tracked.on_disk(empty, tracked.since)  # as the document last took it
-            self._emptied.pop(uri, None)
-        with anyio.CancelScope(shield=True):
-            await self._settling.settle(tracked, seen, empty)
-        return seen.changes is not None
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -491,7 +414,7 @@ class Reconciler:
             tracked.since,
         )
         if behind.is_being_filled(tracked.document.uri, before, on_disk.text):
-            self._is_emptied(tracked, changed_at(on_disk.stat))
+            self._emptied.note(tracked, changed_at(on_disk.stat))
             return None
         told = tracked.history.told_text() if explained is None else None
         if told is not None and _refuses(tracked, told, on_disk, tracked.history.told_at):
@@ -505,10 +428,7 @@ class Reconciler:
                     return None
         if tracked.flight is not None:
             return None  # what the disk says may be part of it
-        was_told, was_empty = tracked.history.is_told, self._emptied.pop(tracked.document.uri, None)
-        emptied = None if was_empty is None or not _is_empty(tracked) else was_empty.at
-        if emptied is not None and not _has_taken_that(tracked, emptied):
-            emptied = None
+        was_told, emptied = tracked.history.is_told, self._emptied.taken(tracked)
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before and emptied is None:
             return None  # touched only
@@ -551,7 +471,7 @@ class Reconciler:
             if is_told or not self._files.had(tracked, on_disk) or not self._acts():
                 break
             # A save may be seen before it is reported
-            self._taken_when_empty(tracked, on_disk)
+            self._emptied.note_taken(tracked, on_disk)
             self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
             is_told = await tracked.history.until_told(RELOAD_SECONDS)
             if self._storage.stat(path) != on_disk.stat:
@@ -649,19 +569,6 @@ class Reconciler:
                     await self._resolved(conflict.tracked, disk, seen)
             finally:
                 ended_late(end)
-
-
-def _is_empty(tracked: Tracked) -> bool:
-    return len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
-
-
-def _has_taken_that(tracked: Tracked, at: int) -> bool:
-    """Whether the document was empty because its file was, since `at` (acts.py), whatever was typed there since: not if the user had emptied it before,
-    or opened it later and emptied it then."""
-    history = tracked.history
-    if is_before(at, history.opened_at):
-        return history.is_opened_empty
-    return history.emptied_by is not None and not is_before(history.emptied_by, at)
 
 
 def _compared(tracked: Tracked, text: Text, on_disk: OnDisk) -> tuple[str, Kept | str | None]:
