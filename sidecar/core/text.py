@@ -368,7 +368,9 @@ class Text:
         mine, others = as_kept(self._chunks), as_kept(other._chunks)
         # Python keeps one object for each single character, so a chunk of one does not tell where it is
         here = {id(chunk): number for number, chunk in enumerate(mine) if len(chunk) > 1}
-        first, last = other._index.chunk_of_offset(start)[0], other._index.chunk_of_offset(end)[0]
+        first = other._index.chunk_of_offset(start)[0]
+        # What was deleted at the end of the text lies behind its last chunk
+        last = len(others) if end == len(other) else other._index.chunk_of_offset(end)[0]
         while first and id(others[first - 1]) not in here:
             first -= 1
         while last < len(others) and id(others[last]) not in here:

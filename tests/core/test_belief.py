@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.core import belief
@@ -121,6 +121,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+@example([("insert", 0, 2), ("delete", 8, 2), ("read", 0, 0), ("delete", 8, 2), ("read", 3, 5)], "\n", "")
 def test_reads_between_edits_come_to_what_the_definition_says(
     steps: list[tuple[str, int, int]], end: str, mark: str
 ) -> None:
