@@ -30,6 +30,7 @@ from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
+from sidecar.workspace.behind.gone_with import GoneWith
 from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import (
     Leg,
@@ -102,6 +103,7 @@ class Behind:
             self.accounts,
             self._glimpses,
             self._known,
+            GoneWith(state, self._passing, self._known, whose, self.accounts),
             self._entering,
             self.is_being_filled,
             self.settling.until_entered,

@@ -29,6 +29,10 @@ class Passing:
         began, texts = self._noted.get(uri, ("", []))
         self._noted[uri] = start, [*(texts if began == start else []), (text, at)]
 
+    def noted(self, uri: DocumentUri) -> list[tuple[str, int]]:
+        """Each text that is noted of the file, with since when."""
+        return self._noted.get(uri, ("", []))[1]
+
     def are(self, uri: DocumentUri, start: str, texts: Sequence[tuple[str, int]]) -> None:
         """Replaces what is noted of the file: after `start` it said `texts`, each with since when."""
         self._noted[uri] = start, list(texts)

@@ -21,6 +21,7 @@ from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Named
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpse, Glimpses, link_at, whole_changed_at
+from sidecar.workspace.behind.gone_with import GoneWith
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
 from sidecar.workspace.behind.renames import Renames
@@ -55,6 +56,7 @@ class Unopened:
         accounts: Accounts,
         glimpses: Glimpses,
         known: KnownBefore,
+        gone_with: GoneWith,
         entering: Entering,
         is_being_filled: Filled,
         until_entered: Callable[[DocumentUri], Awaitable[None]],
@@ -69,6 +71,7 @@ class Unopened:
         self._accounts = accounts
         self._glimpses = glimpses
         self._known = known
+        self._gone_with = gone_with
         self._entering = entering
         self._is_being_filled = is_being_filled
         self._until_entered = until_entered
@@ -173,9 +176,12 @@ class Unopened:
                 for seen in glimpses:
                     if self._is_open_without(uri, seen):
                         left.append(seen)
-                    elif not self._accounts.has_newer(uri, seen.at):
+                        continue
+                    await self._gone_with.note(session, uri, path, row, left)
+                    if not self._accounts.has_newer(uri, seen.at):
                         await self._look(session, uri, path, None, row, seen, last=False)
             self._glimpses.are_left(path, left)
+            await self._gone_with.note(session, uri, path, row, left)
             if not last and (
                 self._state.storage.stat(path) != stat if link is None else link_at(path) != link
             ):
