@@ -477,3 +477,37 @@ def test_what_it_writes_again_after_a_rejection(tmp_path: Path, habits: Habits) 
         assert editor.text("a.txt") == BASE
 
     play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("through_us", [True, False])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_is_only_like_its_own_rejected_lines_is_written_anew(
+    tmp_path: Path, at_once: bool, through_us: bool
+) -> None:
+    """What the user rejected does not come back when this is rejected in its turn. (turns seed 1885181602)"""
+    first = BASE.replace("one", "agent47").replace("four", "agent46")
+    second = BASE.replace("one", "agent51").replace("four", "agent52").replace("five", "agent53")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if through_us:
+            await turn.bench.read("a.txt")
+            await turn.bench.write("a.txt", first)
+        else:
+            await calls(turn, "execute", call="first", puts=first)
+        review = turn.bench.workspace.review
+        rows = [str(row["changeId"]) for row in review.changes(Selector(everything=True))]
+        assert len(rows) == 2
+        for ids in (rows,) if at_once else ([one] for one in rows):
+            assert not (await review.reject(Selector(change_ids=frozenset(ids)))).impossible
+            if editor.text("a.txt") != (tmp_path / "a.txt").read_text():
+                assert editor.saves("a.txt")
+            await asyncio.sleep(1)
+        tick()
+        await calls(turn, "execute", call="second", puts=second)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == second
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)

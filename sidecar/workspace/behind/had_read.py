@@ -12,7 +12,8 @@ candidate that is the result of the write through the sidecar is replaced by the
 
 After a write of its own the agent knows that text, whatever else it reads: if the user then takes the write back, and
 the agent writes once more, it may have done so from either. If nothing that only its own text has is in the new one, but
-something that only the text after it has, then it has read that.
+something that only the text after it has, then it has read that. Nor does a line that is only like one of its own show what it had read: it
+writes alike again.
 """
 
 from __future__ import annotations
@@ -145,6 +146,15 @@ class HadRead:
         if in_this_call:
             candidates = [one for one in candidates if not one.is_certain]
         base = str(base_of(candidates, of_others, disk))
+        mine = (
+            str(own.text)
+            if own is not None
+            else texts[0]
+            if since == self._wrote.get((session.id, uri))
+            else None
+        )
+        if mine is not None and _writes_anew(disk, before, base, mine):
+            return before
         if base == texts[0] and since == self._wrote.get((session.id, uri)) and _shows(disk, before, base):
             return before
         return base if base in texts[:newest] and base != of_others else before
@@ -172,6 +182,13 @@ class HadRead:
             del self._wrote[wrote]
         for key in [key for key in self._calls if key[0] == session_id]:
             del self._calls[key]
+
+
+def _writes_anew(sent: str, text: str, other: str, own: str) -> bool:
+    """Whether all that only `other` has, and not `text`, are lines that the agent had written itself, and none of them was sent: what is like them was written
+    anew."""
+    only = set(other.split("\n")).difference(text.split("\n"))
+    return bool(only) and only.issubset(own.split("\n")) and only.isdisjoint(sent.split("\n"))
 
 
 def _shows(sent: str, text: str, other: str) -> bool:
