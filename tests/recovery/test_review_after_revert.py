@@ -387,6 +387,43 @@ async def test_a_document_that_is_closed_before_its_review_is_back(
     assert path.read_text() == BASE
 
 
+class SlowToForget(SqliteJournal):
+    """Has a ledger until `let_go`, whoever wants it forgotten."""
+
+    def __init__(self, folder: Path | None = None, **more: float) -> None:
+        super().__init__(folder, **more)
+        self.let_go = asyncio.Event()
+
+    async def forget_ledger(self, *uris: str) -> None:
+        await self.let_go.wait()
+        await super().forget_ledger(*uris)
+
+
+async def test_what_was_kept_just_now_is_not_taken_for_what_the_command_line_brought_back(
+    tmp_path: Path, journal: Path
+) -> None:
+    """It is still stored for a moment, and what was restored and then kept leaves nothing behind in the sidecar."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    async with (
+        SlowToForget.opened(journal) as slow,
+        a_workspace(folder, QuietEditor(), journal=slow) as bench,
+    ):
+        assert isinstance(slow, SlowToForget)
+        review = bench.workspace.review
+        await bench.workspace.restore_reviews()
+        await bench.workspace.reviews_stored()
+        assert len(review.keep(Selector(everything=True)).done) == 1
+        assert await review.listed(Selector()) == []
+        slow.let_go.set()
+        await bench.workspace.reviews_stored()
+        assert await review.listed(Selector()) == []
+
+
 class Ended(BaseException):
     """A process was ended."""
 

@@ -350,13 +350,47 @@ def test_what_an_editor_never_saved_does_not_hide_what_is_in_the_file(tmp_path: 
     beside(folder, editor, works, then)
 
 
+@pytest.mark.parametrize("then_happens", ["nothing", "the user edits it", "the command line is killed"])
+def test_what_comes_back_in_a_file_of_which_nothing_was_under_review(
+    tmp_path: Path, then_happens: str
+) -> None:
+    """Another session had put the first one's change right and removed the file. The removal is rejected, and that leaves nothing to review. The rest of
+    that session's work is taken back by the command line, which brings the change back, and may be killed before it stored its review."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        review, other = bench.workspace.review, await bench.another_session()
+        for session in (bench.session, other, other):
+            await bench.workspace.start_prompt(session, [])[2]
+            await asyncio.sleep(15)
+        assert len((await review.reject(Selector(everything=True))).done) == 1
+        assert (path.read_text(), await review.listed(Selector())) == (BASE, [])
+        assert not (await command_line.revert_beside(bench.workspace, "--session", other)).refused
+        assert path.read_text() == CHANGED
+        wanted = BASE
+        if then_happens == "the user edits it":
+            path.write_text(CHANGED.replace("two", "mine"))
+            wanted = BASE.replace("two", "mine")
+        elif then_happens == "the command line is killed":
+            with Store(command_line.journal) as store:
+                store.forget_ledger(bench.uri("a.txt"))
+        assert [dict(row)["sessionId"] for row in await review.listed(Selector())] == [bench.session]
+        await review.reject(Selector(everything=True))
+        assert (path.read_text(), await review.listed(Selector())) == (wanted, [])
+
+    beside(folder, editor, commands(path, CHANGED, BASE, None), then, is_open=False)
+
+
 def beside(
     folder: Path,
     editor: FakeEditor,
     works: Callable[[Turn], Awaitable[None]],
     then: Callable[[Bench, CommandLine], Awaitable[None]],
+    *,
+    is_open: bool = True,
 ) -> None:
-    """The editor with `a.txt` open, an agent that `works` in its turns, and a terminal beside them. `then` uses these, later on."""
+    """The editor with `a.txt` open (or not), an agent that `works` in its turns, and a terminal beside them. `then` uses these, later on."""
 
     async def main(journal_folder: Path) -> None:
         journal, agents = SlowJournal(journal_folder, 0), Agent()
@@ -366,7 +400,8 @@ def beside(
             editor.attach(bench.workspace.apply)
             (folder / "a.txt").write_text(BASE)
             (folder / "a.txt").chmod(0o644)
-            editor.opens("a.txt")
+            if is_open:
+                editor.opens("a.txt")
             await asyncio.sleep(1)
             await then(bench, CommandLine(journal_folder, lambda line: None))
         await journal.close()

@@ -60,6 +60,8 @@ class Keeper:
         self._editor = editor
         self._tasks = tasks
         self._moved: dict[DocumentUri, Reviewed] = {}
+        self._unstored: set[DocumentUri] = set()
+        """The documents whose ledgers the journal does not have as they are now: those that moved, and those that are being stored."""
         self._held: set[DocumentUri] = set()
         self._of_files: set[DocumentUri] = set()
         """The documents of which the review of their file is stored (see `_in_file`)."""
@@ -72,6 +74,7 @@ class Keeper:
     def moved(self, reviewed: Reviewed) -> None:
         """Store this document's ledger soon: its hunks appeared, disappeared or were reviewed."""
         self._moved[reviewed.uri] = reviewed
+        self._unstored.add(reviewed.uri)
         if not self._storing:
             self._storing = True
             self._stored = anyio.Event()
@@ -283,8 +286,11 @@ class Keeper:
         await self.restore_all(folders)
 
     def _is_known(self, uri: DocumentUri) -> bool:
-        """Whether the file has a ledger here, or is open. An open document restores its own ledger."""
-        return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
+        """Whether the file has a ledger here that tracks anything, or is open. An open document restores its own ledger. What the journal has of a file
+        whose ledger tracks nothing, and is stored, is from the command line, which brought work back there."""
+        reviewed = self._state.ledgers.get(uri)
+        tracks = reviewed is not None and (uri in self._unstored or not reviewed.ledger.is_idle)
+        return tracks or self._state.documents.get(uri) is not None
 
     async def _kept(self, uri: DocumentUri) -> _Kept | None:
         """The review of a document as the journal has it; None if there is none or it cannot be read."""
@@ -319,6 +325,7 @@ class Keeper:
                 done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
                 if done:
                     await self._journal.forget_ledger(*done)
+                self._unstored = set(self._moved)
         finally:
             self._storing = False
             self._stored.set()

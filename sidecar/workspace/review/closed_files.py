@@ -66,7 +66,7 @@ class ClosedFiles:
             for reviewed in self._state.ledgers
             if (only is None or reviewed.uri in only)
             and (path := to_path(reviewed.uri)) is not None
-            and not (reviewed.live or reviewed.ledger.is_idle)
+            and not reviewed.live
         ]
         if any(session.running for session in self._state.sessions):
             async for _, path in in_steps(checked if which_moved else ()):
