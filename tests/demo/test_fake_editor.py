@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -115,8 +116,14 @@ def test_virtual_time() -> None:
 
 def test_waiting_for_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(editor_time, "PATIENCE", 0.01)
-    with pytest.raises(editor_time.Stuck):
+    with pytest.raises(editor_time.Stuck, match="nothing comes from outside"):
         editor_time.run(anyio.sleep_forever())
+
+
+def test_a_thread_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editor_time, "PATIENCE", 0.01)
+    with pytest.raises(editor_time.Stuck, match="a thread has worked"):
+        editor_time.run(anyio.to_thread.run_sync(time.sleep, 0.3))
 
 
 def test_the_well_behaved_one() -> None:

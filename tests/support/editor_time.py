@@ -26,7 +26,7 @@ infinity).
 
 
 class Stuck(AssertionError):
-    """Nothing is scheduled and nothing arrives from outside, so the test would wait for ever."""
+    """Nothing is scheduled and nothing arrives from outside, so the test would wait for ever; or a thread works for longer than anything may take."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -59,9 +59,11 @@ class _Jumping(selectors.BaseSelector):
             return ready
         if timeout is None or timeout >= FOR_EVER or self._loop.busy:
             ready = self._real.select(PATIENCE)
-            if not ready:
-                raise Stuck("nothing is scheduled, and nothing comes from outside")
-            return ready
+            if ready:
+                return ready
+            if self._loop.busy:
+                raise Stuck(f"a thread has worked for {PATIENCE:.0f} s and is not done")
+            raise Stuck("nothing is scheduled, and nothing comes from outside")
         self._loop.now += timeout
         return []
 
