@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import ItemsView
 
 from sidecar.core.any_text import AnyText
 from sidecar.core.narrow import as_kept
@@ -15,6 +14,9 @@ REMEMBERED = 4 * 1024 * 1024
 BESIDE = REMEMBERED // 4
 """Characters that the others may have of their own beside a most recent text that fills all the room: enough for the versions of a large text before
 it, to which a rejection goes back."""
+LARGE = 256 * 1024
+"""Characters from which on a text is looked for by comparing it: that takes less time than hashing it. There is room for a few dozens of such texts, or for
+some hundreds of versions of one, but for tens of thousands of small ones."""
 _ENTRY = 64
 """What a text's list of chunks costs for each chunk, in characters, though it shares all of them."""
 
@@ -24,6 +26,8 @@ class RecentTexts:
 
     def __init__(self) -> None:
         self._texts: OrderedDict[bytes, Text] = OrderedDict()
+        self._large: dict[bytes, Text] = {}
+        """Those of them that are."""
         self._times: dict[int, int] = {}
         """By a chunk's identity: how many of the texts have it."""
         self._size = 0
@@ -33,8 +37,11 @@ class RecentTexts:
         """The number of characters of these texts, those that several have counted once."""
         return self._size
 
-    def items(self) -> ItemsView[bytes, Text]:
-        return self._texts.items()
+    def hash_of(self, text: AnyText) -> bytes | None:
+        """Return the hash of a large text that is one of these, without computing it."""
+        if len(text) < LARGE:
+            return None
+        return next((digest for digest, known in reversed(self._large.items()) if known == text), None)
 
     def get(self, digest: bytes) -> Text | None:
         """Return the text with this hash; it is the most recent one from now on."""
@@ -50,13 +57,18 @@ class RecentTexts:
                 last = next(reversed(self._texts.values()), None)
                 text = Text.of(text) if last is None else sharing(text, last)
             self._texts[digest] = text
+            if len(text) >= LARGE:
+                self._large[digest] = text
             self._count(text, 1)
         room = max(REMEMBERED, len(self._texts[digest]) + BESIDE)
         while len(self._texts) > 1 and self._size > room:
-            self._count(self._texts.popitem(last=False)[1], -1)
+            oldest, text = self._texts.popitem(last=False)
+            self._large.pop(oldest, None)
+            self._count(text, -1)
 
     def clear(self) -> None:
         self._texts.clear()
+        self._large.clear()
         self._times.clear()
         self._size = 0
 

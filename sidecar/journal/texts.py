@@ -58,7 +58,8 @@ class TextStore:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._recent = RecentTexts()
-        """A write usually starts from the text that the last one left, and a rejection leads to an earlier one: these need no hash."""
+        """A write usually starts from the text that the last one left, and a rejection leads to an earlier one: these are not read back, and large ones not
+        hashed."""
         self._sound: set[bytes] = set()
         """The hashes of texts that were read here: whether they can be read is not tried again."""
 
@@ -77,24 +78,18 @@ class TextStore:
         like_text: AnyText | None = None,
         hunks: Sequence[LineHunk] | ChangeSet | Places | None = None,
         *,
-        one_of_many: bool = False,
         kept: Text | None = None,
     ) -> Prepared:
         """Prepare `text` for `put`. Changes nothing and needs no transaction, so nobody waits while a large text is compressed.
 
         `like`: the hash of a similar text that is stored, or will be stored first. In the second case pass `like_text`, and if known the `line_hunks`
-        from it to `text`, or the changes. `one_of_many`: skip the search among the remembered texts, because it is most likely not one of them.
-        `kept`: the same text, if it stays in memory anyway: it is remembered without a copy.
+        from it to `text`, or the changes. `kept`: the same text, if it stays in memory anyway: it is remembered without a copy.
         """
         whole = text if kept is None else kept
-        if not one_of_many:
-            for digest, known in self._recent.items():
-                if known == whole and self.find(digest) is not None:
-                    return Prepared(known, digest, None)
-        digest = digest_of(encoded(text))
+        digest = self._recent.hash_of(whole) or digest_of(encoded(text))
         known_id = self.find(digest)
         if known_id is not None:
-            if self._is_sound(known_id, digest):
+            if self._recent.get(digest) is not None or self._is_sound(known_id, digest):
                 return Prepared(whole, digest, None)
         elif like is not None:
             data = self._as_changes(text, like, like_text, hunks)

@@ -134,7 +134,7 @@ def begin(db: Opened, start: TurnStart) -> None:
         (
             folder,
             [
-                (name, image, db.texts.prepare(image.text, one_of_many=True), as_blob(name))
+                (name, image, db.texts.prepare(image.text), as_blob(name))
                 for name, image in folder.texts.items()
             ],
         )

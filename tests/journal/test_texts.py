@@ -133,6 +133,19 @@ def test_a_large_text_is_hashed_once_also_when_a_rejection_goes_back_to_it(
         assert store.texts(store.entries()[0].id).after == first
 
 
+def test_a_small_text_is_not_compared_with_all_that_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is room for tens of thousands of them: comparing each with all would take minutes when an agent generates some thousands."""
+    compared: list[object] = []
+    equals = Text.__eq__
+    monkeypatch.setattr(Text, "__eq__", lambda *two: compared.append(two) or equals(*two))
+    with Store(tmp_path / "j") as store:
+        for number in range(200):
+            store.save_ledger(f"file:///w/{number}", f"{number:4}\n", b"")
+    assert len(compared) <= 200
+
+
 def test_a_stored_text_is_read_back_once_to_see_whether_it_is_sound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,16 +170,19 @@ def test_what_remembered_texts_share_counts_once(edits: list[tuple[int, int, str
         patch.setattr(recent_texts, "REMEMBERED", 60)
         patch.setattr(recent_texts, "BESIDE", 20)
         patch.setattr(recent_texts, "_ENTRY", 1)
+        patch.setattr(recent_texts, "LARGE", 20)
         recent, text = recent_texts.RecentTexts(), "a text of some words"
         for kind, at, new in edits:
             text = f"{text[:at]}{new}{text[at + kind :]}"
             digest = texts.digest_of(texts.encoded(text))
             recent.add(digest, text)
             assert str(recent.get(digest)) == text
-            chunks = [chunk for _, one in recent.items() for chunk in one.chunks]
+            assert recent.hash_of(text) == (digest if len(text) >= 20 else None)
+            assert recent._large == {one: said for one, said in recent._texts.items() if len(said) >= 20}
+            chunks = [chunk for one in recent._texts.values() for chunk in one.chunks]
             sizes = {id(chunk): len(chunk) for chunk in chunks}
             assert recent.size == len(chunks) + sum(sizes.values())
-            assert len(recent.items()) == 1 or recent.size <= max(60, len(text) + 20)
+            assert len(recent._texts) == 1 or recent.size <= max(60, len(text) + 20)
         recent.clear()
         assert not recent.size
 

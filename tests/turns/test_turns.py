@@ -94,6 +94,14 @@ def test_a_whole_turn_is_taken_back(seed: int) -> None:
     assert not report.problems, report
 
 
+@pytest.mark.gauntlet
+@pytest.mark.timeout(600)
+def test_thousands_of_generated_files_are_taken_back() -> None:
+    """It takes about a minute. No thread works for long at a time (`Stuck`)."""
+    report = play(1885180286)
+    assert not report.problems, report
+
+
 def test_the_seeds_go_through_every_end() -> None:
     assert set(SEEDS) == set(ENDINGS)
     for ending, some in SEEDS.items():
