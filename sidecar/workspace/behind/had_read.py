@@ -146,16 +146,11 @@ class HadRead:
         if in_this_call:
             candidates = [one for one in candidates if not one.is_certain]
         base = str(base_of(candidates, of_others, disk))
-        mine = (
-            str(own.text)
-            if own is not None
-            else texts[0]
-            if since == self._wrote.get((session.id, uri))
-            else None
-        )
-        if mine is not None and _writes_anew(disk, before, base, mine):
+        wrote_last = since == self._wrote.get((session.id, uri))
+        written = str(texts[0] if own is None else own.text)
+        if (own is not None or wrote_last) and _writes_anew(disk, before, base, written):
             return before
-        if base == texts[0] and since == self._wrote.get((session.id, uri)) and _shows(disk, before, base):
+        if wrote_last and base == texts[0] and _shows(disk, before, base):
             return before
         return base if base in texts[:newest] and base != of_others else before
 
