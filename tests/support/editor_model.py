@@ -293,7 +293,7 @@ class FakeModel(EditorModel):
 
     def load(self, data: bytes) -> str:
         codec = _codec(data, self.habits.encoding)
-        text = data.decode(codec)
+        text = data.decode(codec, "replace")
         if self.habits.final_end == "setting" and not data:
             text = "\n"
         keeps = self.habits.keeps_bom and codec == "utf-8"

@@ -253,7 +253,7 @@ class FakeAgent:
             with open(value, "a") as file:
                 file.write(f"{os.getpid()}\n")
         elif verb == "put":
-            with open(value + ".tmp", "w", newline="") as file:
+            with open(value + ".tmp", "w", newline="", encoding=step.get("encoding")) as file:
                 file.write(step["text"])
             os.replace(value + ".tmp", value)
         elif verb == "remove":

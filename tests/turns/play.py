@@ -311,13 +311,14 @@ class _Turn(AgentsActs):
         random = Random(f"doors {self.seed} {self.ending}")
 
         async def reject_all() -> None:
-            rejected = await review.reject(Selector(everything=True))
+            rejected = await self._seen_by_the_editor(review.reject(Selector(everything=True)))
             self.say(f"reject all: {rejected}")
             if rejected.impossible:
                 self.report.problems.append(f"reject all: impossible {rejected.impossible}")
 
         async def undo(session: str, turn: int) -> None:  # what a later turn has on top is left
-            self.say(f"undo turn {turn} of {session}: {await review.revert_turn(session, turn)}")
+            undone = await self._seen_by_the_editor(review.revert_turn(session, turn))
+            self.say(f"undo turn {turn} of {session}: {undone}")
 
         async def revert(*words: str) -> bool:
             said = await self.command_line.revert_beside(self.bench.workspace, *words)

@@ -122,7 +122,10 @@ class Scene:
         return path.read_bytes() if path.is_file() else None
 
     def _is_unsaved(self, name: str) -> bool:
-        return name in self._open() and self.editor.text(name).encode() != self._data(name)
+        if name not in self._open():
+            return False
+        data = self._data(name)
+        return data is None or self.editor.text(name) != data.decode(errors="replace")
 
     def _is_bytes(self, name: str) -> bool:
         """Whether the file is no text; editors show it in another way."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from collections.abc import Awaitable
+from typing import TypeVar, cast
 
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.review.review import Selector
@@ -11,6 +12,7 @@ from tests.support.file_time import tick
 from tests.turns.scene import LINES, Scene
 from tests.turns.world import USERS
 
+Done = TypeVar("Done")
 HEARD = 0.15
 """Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
 
@@ -55,7 +57,7 @@ class UsersActs(Scene):
             ]
         )
         tick()
-        self.say(f"user rejects {selector}: {await review.reject(selector)}")
+        self.say(f"user rejects {selector}: {await self._seen_by_the_editor(review.reject(selector))}")
         tick()
         for name in (
             self._open()
@@ -66,6 +68,14 @@ class UsersActs(Scene):
             self.fuse.waits(self.disk_seconds)
         tick()
         await asyncio.sleep(max(HEARD, random.choice([0, 1, 4])))
+
+    async def _seen_by_the_editor(self, does: Awaitable[Done]) -> Done:
+        """A document that shows what is no text is reloaded when its file is text again; the sidecar has no text from which to change it."""
+        shown = [name for name in self._open() if self._is_bytes(name)]
+        done = await does
+        for name in shown:
+            self.editor.sees_on_disk(name)
+        return done
 
     def _saves_all(self) -> None:
         for name in self._open():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.window import Window
@@ -25,8 +27,8 @@ def runs(window: Window, *steps: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def put(file: Path, text: str) -> dict[str, Any]:
-    return {"put": str(file), "text": text}
+def put(file: Path, text: str, encoding: str = "utf-8") -> dict[str, Any]:
+    return {"put": str(file), "text": text, "encoding": encoding}
 
 
 def test_a_rejection_saves_nothing_of_the_users(window: Window) -> None:
@@ -45,11 +47,13 @@ def test_a_rejection_saves_nothing_of_the_users(window: Window) -> None:
     assert window.notifications() == []
 
 
-def test_a_text_that_is_no_text_any_more(window: Window) -> None:
+@pytest.mark.parametrize("data", [b"\0\1\2", b"\0\xff\1\xe4b"], ids=["UTF-8", "no UTF-8"])
+def test_a_text_that_is_no_text_any_more(window: Window, data: bytes) -> None:
     file = window.file("a.txt", BASE)
     window.open(file)
-    turn = runs(window, put(file, "\0\1\2"))
+    turn = runs(window, put(file, data.decode("latin-1"), "latin-1"))
     eventually(lambda: window.changes(), "it is under review")
+    window.until_text(file, data.decode(errors="replace"))
     window.command("sidecar.revertTurn", {"sessionId": turn["sessionId"], "turn": turn["turn"]})
     window.until_disk(file, BASE)
     window.until_text(file, BASE)
