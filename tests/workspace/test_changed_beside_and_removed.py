@@ -82,3 +82,65 @@ def test_it_comes_back_with_what_the_user_changed(
         assert in_editor == wanted.replace("one", "mine") or on_disk == wanted
 
     play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+USERS = BASE.replace("four", "user's")
+AGENTS = BASE.replace("two", "agent's")
+HISTORIES = {
+    "the user takes the agent's change back": [
+        ("user", USERS),
+        ("agent", USERS.replace("two", "agent's")),
+        ("user", USERS),
+    ],
+    "and changes another line in the same moment": [("agent", AGENTS), ("user", USERS)],
+    "the user puts a line back": [("agent", BASE.replace("two\n", "")), ("user", USERS)],
+    "the user puts everything back": [("agent", "gone\n"), ("user", USERS)],
+    "another form of lines": [
+        ("agent", BASE.replace("two", "  two").replace("five", "  five")),
+        ("user", USERS),
+    ],
+    "the same line": [("agent", BASE.replace("four", "agent's")), ("user", USERS)],
+    "more of the agent's": [
+        ("agent", AGENTS),
+        ("user", AGENTS.replace("four", "user's")),
+        ("agent", BASE.replace("two", "again").replace("four", "user's")),
+    ],
+}
+"""What the file says one after the other, and who wrote that. Then a command removes it."""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("history", list(HISTORIES.values()), ids=list(HISTORIES))
+def test_what_comes_back_was_there(tmp_path: Path, history: list[tuple[str, str]], end: str) -> None:
+    """Nothing that was taken back is there twice, and the line ends are the file's."""
+    file = tmp_path / "a.txt"
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        file.write_bytes(BASE.replace("\n", end).encode())
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        tick()
+        editor.replaces("a.txt", "one", "mine")
+        for number, (who, text) in enumerate([*history, ("agent", None)]):
+            if who == "agent":
+                turn.says("execute", call=f"c{number}")
+                tick()
+                await asyncio.sleep(0.05)
+            if text is None:
+                file.unlink()
+            else:
+                file.write_bytes(text.replace("\n", end).encode())
+            tick()
+            if who == "agent":
+                turn.says("execute", call=f"c{number}", status="completed")
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await reject_all(bench)
+        await asyncio.sleep(5)
+        assert file.read_bytes() == USERS.replace("\n", end).encode()
+
+    play(tmp_path, VSCODE, script, before=before, after=after)

@@ -103,7 +103,7 @@ class Behind:
             self.accounts,
             self._glimpses,
             self._known,
-            GoneWith(state, self._passing, self._known, whose, self.accounts),
+            GoneWith(self._passing, self._known, whose, self.accounts),
             self._entering,
             self.is_being_filled,
             self.settling.until_entered,

@@ -12,7 +12,7 @@ from itertools import islice
 from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import from_path
-from sidecar.disk import Missing, Stat
+from sidecar.disk import Decoded, Missing, Stat, decode
 from sidecar.workspace.behind.evidence import Evidence, Named
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.gone import gone_at
@@ -43,6 +43,13 @@ class Glimpse:
     @property
     def is_gone(self) -> bool:
         return self.data is None and self.link is None
+
+    @property
+    def is_text(self) -> bool:
+        """Also if it could not be read."""
+        if isinstance(self.data, bytes):
+            return isinstance(decode(self.data), Decoded)
+        return self.data is not None
 
     @property
     def state(self) -> FileState | None:

@@ -1,71 +1,76 @@
 """GoneWith: what goes with the file of an open document when that is removed.
 
 The file may have said what the document never had: it was changed beside the editor, and removed before the two were brought together. Such texts are no
-part of the document's review. But what others than agents had made of the file is gone with it, so the removal is measured from that.
+part of the document's review. But what is not known to be an agent's in them is gone with the file, so the removal is measured from that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sidecar.core.change import changes_as_steps
-from sidecar.core.diff import diff
-from sidecar.core.misapplied import taken_out
 from sidecar.core.normal import normal
-from sidecar.core.uri import DocumentUri
+from sidecar.core.settle import settle
 from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.glimpses import Glimpse
 from sidecar.workspace.behind.known_before import KnownBefore
+from sidecar.workspace.behind.legs import raw_before
 from sidecar.workspace.behind.passing import Passing
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose
+from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
-from sidecar.workspace.state.state import State
 
 
 class GoneWith:
     """One per workspace."""
 
-    def __init__(
-        self, state: State, passing: Passing, known: KnownBefore, whose: Whose, accounts: Accounts
-    ) -> None:
-        self._state = state
+    def __init__(self, passing: Passing, known: KnownBefore, whose: Whose, accounts: Accounts) -> None:
         self._passing = passing
         self._known = known
         self._whose = whose
         self._accounts = accounts
 
     async def note(
-        self, session: Session, uri: DocumentUri, path: str, row: Changed | None, seen: Sequence[Glimpse]
+        self,
+        session: Session,
+        tracked: Tracked,
+        path: str,
+        row: Changed | None,
+        seen: Sequence[Glimpse],
+        until: int,
     ) -> None:
-        """Notes as what the file of an open document said last what others than agents had made of it. `seen`: texts that it had and the document never
-        had."""
-        is_open = self._state.documents.get(uri) is not None
-        texts = self._texts(uri, seen) if is_open else []
-        then = await self._known.last(session, uri, path, None, row) if texts else None
+        """The file of this document is gone, or no text, since `until` (acts.py). Notes as its last text what of it is not known to be an agent's.
+        `seen`: texts that the file had and the document never had."""
+        uri = tracked.document.uri
+        then = await self._known.last(session, uri, path, None, row)
         if then is None or then.text is None or then.why:
             return
+        start, account = await self._known.at_start(uri, path), self._accounts.get(uri)
+        since = max(0 if known is None else known.at for known in (start, account))
         said = kept = normal(then.text)
-        since, start = None, await self._known.at_start(uri, path)
-        for now, at in texts:
-            for part in await self._whose.parts(uri, path, said, now, at, start) or [Part(now, None)]:
+        at = None
+        for changed_at, now in self._texts(tracked, seen, since, until):
+            for part in await self._whose.parts(uri, path, said, now, changed_at, start) or [Part(now, None)]:
                 after = part.after or ""
                 if part.session is None:
-                    agents, others = (
-                        changes_as_steps(diff(*texts)) for texts in ((kept, said), (said, after))
-                    )
-                    kept, since = taken_out(kept, agents, others).without, at
+                    changes = settle(said, kept, after, "theirs")
+                    if changes is None:
+                        return
+                    kept, at = changes.apply(kept), changed_at
                 said = after
-        if since is not None:
-            self._accounts.says(uri, kept, at=since)
+        if at is not None:
+            like = then.text if then.exact or then.like is None else then.like.text
+            self._accounts.says(uri, raw_before(kept, like), exact=True, at=at)
 
-    def _texts(self, uri: DocumentUri, seen: Sequence[Glimpse]) -> list[tuple[str, int]]:
-        """Each text (compared form) that is newer than what is known of the file, with since when, oldest first."""
-        account = self._accounts.get(uri)
-        decoded = ((decode(one.data), one.at) for one in seen if isinstance(one.data, bytes))
-        found = [(normal(text.text), at) for text, at in decoded if isinstance(text, Decoded)]
-        noted = {*found, *self._passing.noted(uri)}
-        return sorted(
-            (one for one in noted if account is None or one[1] > account.at), key=lambda one: one[1]
-        )
+    def _texts(
+        self, tracked: Tracked, seen: Sequence[Glimpse], since: int, until: int
+    ) -> list[tuple[int, str]]:
+        """Since when the file said what (compared form) after `since` and not after `until`, oldest first."""
+        before = tracked.before_gone if tracked.saved is None else tracked.saved
+        noted = {at: text for text, at in self._passing.noted(tracked.document.uri, before)}
+        for one in seen:
+            found = decode(one.data) if isinstance(one.data, bytes) else None
+            if isinstance(found, Decoded):
+                noted[one.at] = normal(found.text)
+        return sorted((at, text) for at, text in noted.items() if since < at <= until)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sidecar.core.kept import Kept
 from sidecar.core.normal import normal
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, Stat, decode
@@ -29,9 +30,10 @@ class Passing:
         began, texts = self._noted.get(uri, ("", []))
         self._noted[uri] = start, [*(texts if began == start else []), (text, at)]
 
-    def noted(self, uri: DocumentUri) -> list[tuple[str, int]]:
-        """Each text that is noted of the file, with since when."""
-        return self._noted.get(uri, ("", []))[1]
+    def noted(self, uri: DocumentUri, before: Kept | None) -> list[tuple[str, int]]:
+        """Each text that the file had after it said `before`, with since when."""
+        start, texts = self._noted.get(uri, ("", []))
+        return list(texts) if before is not None and str(before) == start else []
 
     def are(self, uri: DocumentUri, start: str, texts: Sequence[tuple[str, int]]) -> None:
         """Replaces what is noted of the file: after `start` it said `texts`, each with since when."""

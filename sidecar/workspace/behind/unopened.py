@@ -176,21 +176,17 @@ class Unopened:
                 for seen in glimpses:
                     if self._is_open_without(uri, seen):
                         left.append(seen)
-                        continue
-                    await self._gone_with.note(session, uri, path, row, left)
-                    if not self._accounts.has_newer(uri, seen.at):
-                        await self._look(session, uri, path, None, row, seen, last=False)
+                    elif not self._accounts.has_newer(uri, seen.at):
+                        await self._look(session, uri, path, None, row, seen, last=False, left=left)
             self._glimpses.are_left(path, left)
-            await self._gone_with.note(session, uri, path, row, left)
             if not last and (
                 self._state.storage.stat(path) != stat if link is None else link_at(path) != link
             ):
                 if named is not None:
                     named.stat = stat
                 return ""  # it has changed since; the next look sees that
-            return await self._look(
-                session, uri, path, named, row, Glimpse(stat, mode, data, at, link), last=last
-            )
+            seen = Glimpse(stat, mode, data, at, link)
+            return await self._look(session, uri, path, named, row, seen, last=last, left=left)
 
     def _is_open_without(self, uri: DocumentUri, seen: Glimpse) -> bool:
         """Whether the file is open in a document that never had that text of its: it is no part of the document's review."""
@@ -210,8 +206,13 @@ class Unopened:
         seen: Glimpse,
         *,
         last: bool,
+        left: Sequence[Glimpse] = (),
     ) -> str:
+        """`left`: what an open document never had of its file, before `seen`."""
         data = seen.data
+        tracked = self._state.documents.get(uri)
+        if tracked is not None and not seen.is_text:
+            await self._gone_with.note(session, tracked, path, row, left, seen.at)
         then = await self._known.last(session, uri, path, named, row)
         if then is None:
             return ""
