@@ -511,3 +511,24 @@ def test_what_is_only_like_its_own_rejected_lines_is_written_anew(
         assert editor.text("a.txt") == BASE
 
     play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@every_editor
+@pytest.mark.parametrize(
+    "line", ["two, fixed", "two", "", "  draft"], ids=["changed", "taken back", "deleted", "moved in"]
+)
+def test_what_was_saved_beside_its_own_line_stays_though_it_writes_that_anew(
+    tmp_path: Path, habits: Habits, line: str
+) -> None:
+    """It has not read what the user saved there."""
+    mine = f"one\n{line}\nthree\nfour\nfive\nmine\n".replace("\n\n", "\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "edit", "a.txt", call="first", puts=BASE.replace("two", "draft"))
+        await saves(editor, editor.text("a.txt"), mine)
+        await calls(turn, "edit", "a.txt", call="second", puts=BASE.replace("two", "final"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == mine
+
+    play(tmp_path, habits, script, before=opened, after=after)

@@ -12,13 +12,14 @@ candidate that is the result of the write through the sidecar is replaced by the
 
 After a write of its own the agent knows that text, whatever else it reads: if the user then takes the write back, and
 the agent writes once more, it may have done so from either. If nothing that only its own text has is in the new one, but
-something that only the text after it has, then it has read that. Nor does a line that is only like one of its own show what it had read: it
-writes alike again.
+something that only the text after it has, then it has read that. Nor does a line that is only like one of its own, which the user took back, show what
+it had read: it writes alike again.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
 
 from sidecar.core.knowledge import SentText
 from sidecar.core.normal import normal, says
@@ -146,13 +147,15 @@ class HadRead:
         if in_this_call:
             candidates = [one for one in candidates if not one.is_certain]
         base = str(base_of(candidates, of_others, disk))
-        wrote_last = since == self._wrote.get((session.id, uri))
-        written = str(texts[0] if own is None else own.text)
-        if (own is not None or wrote_last) and _writes_anew(disk, before, base, written):
+        if base not in texts[:newest] or base == of_others:
             return before
+        wrote_last = since == self._wrote.get((session.id, uri))
         if wrote_last and base == texts[0] and _shows(disk, before, base):
             return before
-        return base if base in texts[:newest] and base != of_others else before
+        written = str(texts[0] if own is None else own.text)
+        earlier = state.documents.disk.known_before(uri, base)
+        is_anew = (own is not None or wrote_last) and _writes_anew(disk, before, base, written, earlier)
+        return before if is_anew else base
 
     def _sent_over(self, session_id: str, uri: DocumentUri, text: str, since: int) -> str:
         """What the document said before the session's edits since that moment, or before the last edit if all are
@@ -179,11 +182,14 @@ class HadRead:
             del self._calls[key]
 
 
-def _writes_anew(sent: str, text: str, other: str, own: str) -> bool:
-    """Whether all that only `other` has, and not `text`, are lines that the agent had written itself, and none of them was sent: what is like them was written
-    anew."""
-    only = set(other.split("\n")).difference(text.split("\n"))
-    return bool(only) and only.issubset(own.split("\n")) and only.isdisjoint(sent.split("\n"))
+def _writes_anew(sent: str, text: str, other: str, own: str, earlier: Sequence[str]) -> bool:
+    """Whether an agent wrote lines of its own anew that the user had taken back: only they led from `other` to `text`, and none of them was sent.
+
+    `earlier`: the texts that the file had before `other`; what somebody has put in the place of such lines is in one of them."""
+    before, after = Counter(other.split("\n")), Counter(text.split("\n"))
+    gone, back = before - after, after - before
+    is_own = bool(gone) and gone <= Counter(own.split("\n")) and gone.keys().isdisjoint(sent.split("\n"))
+    return is_own and any(back <= Counter(one.split("\n")) - before for one in earlier)
 
 
 def _shows(sent: str, text: str, other: str) -> bool:

@@ -253,10 +253,14 @@ class DiskTexts:
         """Every text that the file is known to have held (compared form), newest first."""
         return [str(known.text) for known in reversed(self._texts.get(uri, ()))]
 
+    def known_before(self, uri: DocumentUri, text: str) -> list[str]:
+        """Every text (compared form) that the file is known to have held before it held `text`, newest first."""
+        known = self.known(uri)
+        return known[known.index(text) + 1 :] if text in known else []
+
     def came_after(self, uri: DocumentUri, text: str, before: str | None) -> bool:
         """Whether the file is known to have held `before` and then `text` (compared form)."""
-        known = self.known(uri)
-        return text in known and before in known[known.index(text) + 1 :]
+        return before in self.known_before(uri, text)
 
     def was_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the editor or the sidecar is known to have written `text` (compared form) at some time."""
