@@ -106,7 +106,7 @@ class Behind:
             GoneWith(self._passing, self._known, whose, self.accounts),
             self._entering,
             self.is_being_filled,
-            self.settling.until_entered,
+            self.settling.one_at_a_time,
         )
         files.was_brought_back = self.unopened.was_brought_back
         self._empty: dict[DocumentUri, float] = {}

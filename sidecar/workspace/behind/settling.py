@@ -6,6 +6,9 @@ it until the user decides, saves over it, or closes the document.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 import anyio
 
 from sidecar.core.final_end import same_lines
@@ -28,7 +31,7 @@ from sidecar.workspace.state.state import State
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may delay the entering of a change."""
 ENTER_SECONDS = 5.0
-"""How long the look at a file waits for a change that was being brought into its document when that was closed."""
+"""How long a look at a file waits for a change that is being brought into its document."""
 
 
 class Settling:
@@ -65,12 +68,21 @@ class Settling:
         """The change that is being brought into the document."""
         return self._seen.get(uri)
 
-    async def until_entered(self, uri: DocumentUri) -> None:
-        """Returns when a change that was being brought into a document, which was closed meanwhile, is entered. Whoever looks at
-        the file then finds it recorded: the accounts have it from the moment it was seen."""
-        with anyio.move_on_after(ENTER_SECONDS):
-            while (seen := self._seen.get(uri)) is not None and self._state.documents.get(uri) is None:
-                await seen.settled.wait()
+    @asynccontextmanager
+    async def one_at_a_time(self, uri: DocumentUri) -> AsyncGenerator[None]:
+        """As in `Entering`, for whoever looks at the file beside its document, if there is one: not while a change of the file is being brought into that.
+        The accounts have it from the moment it was seen, and lose it again if it cannot be entered."""
+        until = anyio.current_time() + ENTER_SECONDS
+        while True:
+            seen = self._seen.get(uri)
+            if seen is not None:
+                with anyio.CancelScope(deadline=until):
+                    await seen.settled.wait()
+            async with self._entering.one_at_a_time(uri):
+                seen = self._seen.get(uri)
+                if seen is None or seen.settled.is_set() or anyio.current_time() >= until:
+                    yield
+                    return
 
     def apart(self, uri: DocumentUri) -> Apart:
         """The changes that the document could not take."""

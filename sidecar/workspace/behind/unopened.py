@@ -4,7 +4,8 @@ known to have said (known_before.py), through the texts that it had between acts
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
@@ -59,9 +60,9 @@ class Unopened:
         gone_with: GoneWith,
         entering: Entering,
         is_being_filled: Filled,
-        until_entered: Callable[[DocumentUri], Awaitable[None]],
+        one_at_a_time: Callable[[DocumentUri], AbstractAsyncContextManager[None]],
     ) -> None:
-        """`until_entered`: as in `Settling`."""
+        """`one_at_a_time`: as in `Settling`."""
         self._state = state
         self._editor = editor
         self._recorder = recorder
@@ -74,7 +75,7 @@ class Unopened:
         self._gone_with = gone_with
         self._entering = entering
         self._is_being_filled = is_being_filled
-        self._until_entered = until_entered
+        self._one_at_a_time = one_at_a_time
         self._whole = WholeFiles(state, editor, recorder, whose, files, glimpses)
         self._renames = Renames(state, editor, recorder, starts, whose, files, accounts)
         self.left: dict[tuple[str, int], dict[str, str]] = {}
@@ -169,8 +170,7 @@ class Unopened:
         """As `look`, for a caller that holds the file's place in the queue and has read it: `stat`, `mode` and `data`;
         None: there is no file, but perhaps a `link`, with this target."""
         at = whole_changed_at(path) if stat is None else changed_at(stat)
-        await self._until_entered(uri)
-        async with self._entering.one_at_a_time(uri):
+        async with self._one_at_a_time(uri):
             left: list[Glimpse] = []
             while glimpses := self._glimpses.pop(path):  # others may come while these are recorded
                 for seen in glimpses:
