@@ -17,7 +17,7 @@ from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
-from sidecar.journal.entry import EntryState
+from sidecar.journal.entry import EntryState, JournalFailed
 from sidecar.journal.selecting import Selection
 from sidecar.recovery.revert import revert
 from sidecar.workspace.review.applying import Change, Step
@@ -421,6 +421,114 @@ async def test_what_was_kept_just_now_is_not_taken_for_what_the_command_line_bro
         assert await review.listed(Selector()) == []
         slow.let_go.set()
         await bench.workspace.reviews_stored()
+        assert await review.listed(Selector()) == []
+
+
+BOTH = FIRST.replace("base24", "other")
+
+
+@pytest.mark.parametrize(
+    ("then", "listed"),
+    [(BOTH, [("base24", "other")]), (FIRST.replace("agent48", "other"), [("agent48", "other")])],
+    ids=["elsewhere", "on top"],
+)
+async def test_what_was_kept_here_stays_kept_when_another_sidecar_stores_it_with_its_own(
+    tmp_path: Path, journal: Path, then: str, listed: list[tuple[str, str]]
+) -> None:
+    """Two editors on one folder had the same change under review. An agent of the other one writes the file after this one's user has kept it."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    async with on_the_journal(folder, journal) as one, on_the_journal(folder, journal) as two:
+        for bench in (one, two):
+            await bench.workspace.restore_reviews()
+            await bench.workspace.reviews_stored()
+        review = one.workspace.review
+        assert len(review.keep(Selector(everything=True)).done) == 1
+        await one.workspace.reviews_stored()
+        await two.read("a.txt")
+        await two.write("a.txt", then)
+        await two.workspace.reviews_stored()
+        assert [(row["oldText"], row["newText"]) for row in await review.listed(Selector())] == listed
+        await review.reject(Selector(everything=True))
+    assert (folder / "a.txt").read_text() == FIRST
+
+
+@pytest.mark.parametrize("second_is", ["kept", "rejected"])
+async def test_what_was_decided_stays_decided_if_the_journal_did_not_take_it(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch, second_is: str
+) -> None:
+    """It was locked, or its disk was full, when the user decided about two changes, and is as before since."""
+    path = tmp_path.resolve() / "a.txt"
+    path.write_text(BASE)
+    async with on_the_journal(path.parent, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", BOTH)
+        await bench.workspace.reviews_stored()
+    async with on_the_journal(path.parent, journal) as bench:
+        review = bench.workspace.review
+        await bench.workspace.restore_reviews()
+        await bench.workspace.reviews_stored()
+
+        def fails(*_: object) -> None:
+            raise JournalFailed
+
+        for name in ("save_ledger", "forget_ledger", "save_picked", "finish_all"):
+            monkeypatch.setattr(Store, name, fails)
+        first, second = [str(row["changeId"]) for row in await review.listed(Selector())]
+        assert review.keep(Selector(change_ids=frozenset([first]))).done == [first]
+        that = Selector(change_ids=frozenset([second]))
+        decided = review.keep(that) if second_is == "kept" else await review.reject(that)
+        assert decided.done == [second]
+        await bench.workspace.reviews_stored()
+        monkeypatch.undo()
+        assert await review.listed(Selector()) == []
+        assert not (await review.reject(Selector(everything=True))).done
+    assert path.read_text() == (BOTH if second_is == "kept" else FIRST)
+
+
+class Late(SqliteJournal):
+    """The first to ask for a ledger gets it, as it was then, at `let_go`."""
+
+    def __init__(self, folder: Path | None = None, **more: float) -> None:
+        super().__init__(folder, **more)
+        self.read = asyncio.Event()
+        self.let_go = asyncio.Event()
+
+    async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
+        ledger, is_first = await super().load_ledger(uri), not self.read.is_set()
+        self.read.set()
+        if is_first:
+            await self.let_go.wait()
+        return ledger
+
+
+async def test_what_is_decided_while_another_listing_reads_the_same_review(
+    tmp_path: Path, journal: Path
+) -> None:
+    """That listing still has the review from before."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    async with on_the_journal(folder, journal) as bench:
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    async with (
+        Late.opened(journal) as late,
+        a_workspace(folder, QuietEditor(), journal=late) as bench,
+    ):
+        assert isinstance(late, Late)
+        review = bench.workspace.review
+        listing = asyncio.create_task(review.listed(Selector()))
+        await asyncio.wait_for(late.read.wait(), PATIENCE)
+        assert len(await review.listed(Selector())) == 1
+        assert len(review.keep(Selector(everything=True)).done) == 1
+        await bench.workspace.reviews_stored()
+        late.let_go.set()
+        assert await listing == []
         assert await review.listed(Selector()) == []
 
 

@@ -60,8 +60,6 @@ class Keeper:
         self._editor = editor
         self._tasks = tasks
         self._moved: dict[DocumentUri, Reviewed] = {}
-        self._unstored: set[DocumentUri] = set()
-        """The documents whose ledgers the journal does not have as they are now: those that moved, and those that are being stored."""
         self._held: set[DocumentUri] = set()
         self._of_files: set[DocumentUri] = set()
         """The documents of which the review of their file is stored (see `_in_file`)."""
@@ -74,7 +72,6 @@ class Keeper:
     def moved(self, reviewed: Reviewed) -> None:
         """Store this document's ledger soon: its hunks appeared, disappeared or were reviewed."""
         self._moved[reviewed.uri] = reviewed
-        self._unstored.add(reviewed.uri)
         if not self._storing:
             self._storing = True
             self._stored = anyio.Event()
@@ -180,6 +177,8 @@ class Keeper:
                     with file:
                         if not is_known:
                             await self._restore_from(uri, file)
+                        elif reviewed is not None and not reviewed.is_gone:
+                            await self._comes_back(reviewed, path, file)
         return gone
 
     async def _restore_closed(self, uri: DocumentUri) -> None:
@@ -209,6 +208,30 @@ class Keeper:
             await self.as_told(reviewed)
             if decoded.text != kept.text:
                 self._stored_as[uri] = kept, reviewed.ledger.hunks
+
+    async def _comes_back(self, reviewed: Reviewed, path: str, file: Resolved) -> None:
+        """A review is stored for a closed file in which nothing is under review here: the command line has brought work back, or another sidecar has
+        stored it. But it may be older than a decision of the user's. So only its text counts, as one that the file has had meanwhile. What is under
+        review in that text is what the journal tells, which knows the decisions."""
+        uri, text = reviewed.uri, reviewed.text
+        kept = await self._kept(uri)
+        if kept is None or not kept.hunks or kept.text == str(text):
+            return
+        raw, writes = kept.text, await self._journal.told(path, kept.text)
+        told = await aside(len(raw), lambda: retold(writes, raw))
+        decoded = await self._state.storage.read(file)
+        if not told or isinstance(decoded, Refusal) or self._state.ledgers.get(uri) is not reviewed:
+            return
+        if reviewed.live or reviewed.text is not text or reviewed.ledger.hunks:
+            return  # it was opened, or more became known of it meanwhile
+        reviewed.seen(Text.of(raw))
+        if reviewed.guessed is not None:
+            reviewed.guessed = None
+            reviewed.ledger.told(told)
+        reviewed.seen(Text.of(decoded.text))
+        if reviewed.ledger.hunks:
+            self._state.ledgers.moved(reviewed)
+        await self.as_told(reviewed)
 
     async def as_told(self, reviewed: Reviewed) -> None:
         """If the ledger was brought up to its text by a guess, and the journal knows a write that led to that text, use the hunks that the journal
@@ -286,11 +309,8 @@ class Keeper:
         await self.restore_all(folders)
 
     def _is_known(self, uri: DocumentUri) -> bool:
-        """Whether the file has a ledger here that tracks anything, or is open. An open document restores its own ledger. What the journal has of a file
-        whose ledger tracks nothing, and is stored, is from the command line, which brought work back there."""
-        reviewed = self._state.ledgers.get(uri)
-        tracks = reviewed is not None and (uri in self._unstored or not reviewed.ledger.is_idle)
-        return tracks or self._state.documents.get(uri) is not None
+        """Whether the file has a ledger here, or is open. An open document restores its own ledger."""
+        return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
 
     async def _kept(self, uri: DocumentUri) -> _Kept | None:
         """The review of a document as the journal has it; None if there is none or it cannot be read."""
@@ -325,7 +345,6 @@ class Keeper:
                 done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
                 if done:
                     await self._journal.forget_ledger(*done)
-                self._unstored = set(self._moved)
         finally:
             self._storing = False
             self._stored.set()
