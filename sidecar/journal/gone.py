@@ -60,10 +60,13 @@ def gone(store: Store, write: Recorded, every: Sequence[Recorded]) -> Gone:
                 # Others have worked in the file since
                 without = _Text(partial(store.texts, takers[0].id), _AFTER, ids[takers[0].id][_AFTER])
             states, texts = store.states(one.id), partial(store.texts, one.id)
-            is_newest = ids[one.id][_AFTER] is not None and ids[one.id][_AFTER] == without.id
+            before, after = ids[one.id]
             with_it = without
-            if states is None and is_newest:
-                without = _Text(texts, _BEFORE, ids[one.id][_BEFORE])
+            if states is not None and before is not None and after is None and without.text is None:
+                without = _Text(texts, _BEFORE, before)  # the file was removed
+                left = without if _is_out(one) else left
+            elif states is None and after is not None and after == without.id:
+                without = _Text(texts, _BEFORE, before)
             elif states is None and merges:
                 merges -= 1
                 without = _Text.of(_less(with_it.text, texts()))

@@ -212,3 +212,19 @@ def test_what_was_taken_back_after_an_earlier_removal_was(tmp_path: Path, times:
         store.finish(removed, "done")
         found = less_gone(back, store.gone_before(removed), PATH)
     assert text_of(found) == (BASE if brought == BOTH else brought)
+
+
+@pytest.mark.parametrize("removed", ["undone", "rejected"])
+@pytest.mark.parametrize(("first", "back"), [("undone", BASE), ("rejected", BASE), ("done", BOTH)])
+def test_what_another_agent_made_in_place_of_a_file_that_is_back(
+    tmp_path: Path, first: EntryState, back: str, removed: EntryState
+) -> None:
+    """Taking that back gives what had been removed, without what was taken back of it. (turns seed 1885187243)"""
+    whole = FileState(BOTH.encode(), 0o644)
+    with Store(tmp_path / "j") as store:
+        store.finish(store.begin(entry(BASE, BOTH, PATH)), first)
+        store.finish(store.begin(entry(BOTH, None, PATH, states=(whole, None))), removed)
+        made = store.begin(entry(None, LAST, PATH))
+        store.finish(made, "done")
+        found = less_gone(None, store.gone_before(made), PATH)
+    assert text_of(found) == back
