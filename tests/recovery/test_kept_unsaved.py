@@ -303,34 +303,6 @@ async def test_an_editor_has_kept_the_users_lines_right_beside_the_agents(
     assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
 
 
-@pytest.mark.parametrize("is_taken_back", [False, True])
-@pytest.mark.parametrize("seen_first", [False, True])
-async def test_an_editor_has_kept_what_an_agent_wrote_before_its_last_turn_and_the_users_line_right_beside_that(
-    tmp_path: Path, journal: Path, seen_first: bool, is_taken_back: bool
-) -> None:
-    """The file has what the agent wrote on top in its last turn, in which the sidecar ended, unless the command line has taken back everything there.
-    (turns seed 1885185857)"""
-    folder = tmp_path.resolve()
-    path = folder / "a.txt"
-    first = LINES.replace("four", "FOUR").replace("six\nseven", "SIX\nSEVEN")
-    second = first.replace("SIX\nSEVEN", "6\n7")
-    path.write_text(LINES if is_taken_back else second)
-    ledger, writes = Ledger(), list[str]()
-    with Store(journal) as store:
-        for turn, (before, after) in enumerate(pairwise([LINES, first, second]), 1):
-            write = store.begin(entry(before, after, str(path), root=str(folder), turn=turn, via="disk"))
-            store.finish(write, "done")
-            ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", turn, write))
-            writes.append(write)
-        store.save_ledger(from_path(str(path)), second, to_json(ledger.hunks))
-        if is_taken_back:
-            revert = entry(second, LINES, str(path), root=str(folder), agent="revert", via="disk")
-            store.finish(store.begin(revert, writes), "done")
-            store.finish_all(writes, "undone")
-    kept = first.replace("five", "mine")
-    assert await rejected_in(folder, journal, kept, seen_first=seen_first) == TYPED
-
-
 @pytest.mark.parametrize("does", ["keeps", "rejects"])
 async def test_what_the_user_decided_before_the_file_was_opened_stays_so(
     tmp_path: Path, journal: Path, does: str

@@ -16,7 +16,6 @@ from sidecar.core.diff import diff
 from sidecar.core.half import has_half_of
 from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Hunk, Ledger, Mark, Rejection
-from sidecar.core.taken_back import has_change
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
@@ -214,9 +213,7 @@ class Reviewed:
             self.ledger.goes_to(last[1])
         if text != self.text:  # editors unify line ends when they open a file
             self.text = self.ledger.takes_line_ends(self.text, text)
-        if text != self.text:
-            self._without_the_newest_write(text)
-        if text == self.text:
+        if text == self.text or self._is_before_the_newest_write(text):
             return
         is_known = self.ledger.has_seen(text)
         if self.guessed is None:
@@ -225,23 +222,22 @@ class Reviewed:
         self.ledger.user_led(self.text, text)
         self.text = text
 
-    def _without_the_newest_write(self, text: Text) -> None:
-        """If the document's `text` is what was there before the newest write under review, perhaps with others' edits beside that (an editor has kept it
-        unsaved, or somebody undid the write), exactly that write leaves review. Compared as wholes, an edit right beside it would seem to be one with it,
-        and everything beneath the write would leave review, too."""
+    def _is_before_the_newest_write(self, text: Text) -> bool:
+        """Whether the document is as it was before the newest write under review (an editor has kept it unsaved, or somebody undid the write). Then
+        exactly that write leaves review."""
         newest = max(writes_of(self.ledger.hunks), default="")
 
         def whose(author: Author) -> bool:
             return author.write == newest
 
         rejection = self.ledger.reject(len(self.text), self.ledger.ids(whose), whose)
-        if rejection.impossible or rejection.changes.is_empty:
-            return
-        without = rejection.changes.apply(self.text)
-        if has_change(str(text), (str(self.text), without)):
-            after = Text.of(without)
-            self.ledger.rejected(self.text, rejection, after)
-            self.text = after
+        is_before = (
+            bool(newest) and not rejection.impossible and rejection.changes.apply(self.text) == str(text)
+        )
+        if is_before:
+            self.ledger.rejected(self.text, rejection, text)
+            self.text = text
+        return is_before
 
 
 def _has_other_line_ends(new: str, old: str) -> bool:
