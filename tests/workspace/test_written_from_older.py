@@ -532,3 +532,40 @@ def test_what_was_saved_beside_its_own_line_stays_though_it_writes_that_anew(
         assert editor.text("a.txt") == mine
 
     play(tmp_path, habits, script, before=opened, after=after)
+
+
+def test_a_rejected_block_that_is_written_anew(tmp_path: Path) -> None:
+    """Lines that stand elsewhere, too (an empty one), do not show that it is the same."""
+    first, second = (BASE.replace("two\n", f"two\ndef {name}\n\nend\n") for name in ("first", "second"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="first", puts=first)
+        assert not (await turn.bench.workspace.review.reject(Selector(everything=True))).impossible
+        if (tmp_path / "a.txt").read_text() != BASE:
+            assert editor.saves("a.txt")
+        await asyncio.sleep(1)
+        tick()
+        await calls(turn, "execute", call="second", puts=second)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == second
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_a_line_of_the_users_that_is_back_stays_though_its_own_line_is_written_anew(tmp_path: Path) -> None:
+    """The agent wrote while the line was deleted, and has not read that it is there again."""
+    without = BASE.replace("five\n", "")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "five\n", "")
+        await calls(turn, "edit", "a.txt", call="first", puts=without.replace("two", "draft"))
+        await saves(editor, editor.text("a.txt"), BASE)
+        await calls(turn, "edit", "a.txt", call="second", puts=without.replace("two", "final"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt").endswith("four\nfive\n")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)

@@ -18,9 +18,9 @@ it had read: it writes alike again.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict
 
+from sidecar.core.hunks import line_hunks
 from sidecar.core.knowledge import SentText
 from sidecar.core.normal import normal, says
 from sidecar.core.text import Text
@@ -152,9 +152,11 @@ class HadRead:
         wrote_last = since == self._wrote.get((session.id, uri))
         if wrote_last and base == texts[0] and _shows(disk, before, base):
             return before
+        if own is None and not wrote_last:
+            return base
         written = str(texts[0] if own is None else own.text)
-        earlier = state.documents.disk.known_before(uri, base)
-        is_anew = (own is not None or wrote_last) and _writes_anew(disk, before, base, written, earlier)
+        made_on = next(iter(state.documents.disk.known_before(uri, written)), None)
+        is_anew = made_on is not None and _writes_anew(disk, before, base, written, made_on)
         return before if is_anew else base
 
     def _sent_over(self, session_id: str, uri: DocumentUri, text: str, since: int) -> str:
@@ -182,14 +184,22 @@ class HadRead:
             del self._calls[key]
 
 
-def _writes_anew(sent: str, text: str, other: str, own: str, earlier: Sequence[str]) -> bool:
-    """Whether an agent wrote lines of its own anew that the user had taken back: only they led from `other` to `text`, and none of them was sent.
+def _writes_anew(sent: str, text: str, other: str, own: str, made_on: str) -> bool:
+    """Whether an agent wrote anew what somebody had taken back of its own: that, and nothing else, led from `other` to `text`, and no block of it was sent
+    as it was. `own`: what the agent wrote last; `made_on`: the text that it made that of."""
+    taken_back = _blocks(other, text)
+    if not taken_back <= {(after, before) for before, after in _blocks(made_on, own)}:
+        return False
+    its = [block for block, _ in taken_back if block]
+    return bool(its) and not any(f"\n{block}" in f"\n{sent}" for block in its)
 
-    `earlier`: the texts that the file had before `other`; what somebody has put in the place of such lines is in one of them."""
-    before, after = Counter(other.split("\n")), Counter(text.split("\n"))
-    gone, back = before - after, after - before
-    is_own = bool(gone) and gone <= Counter(own.split("\n")) and gone.keys().isdisjoint(sent.split("\n"))
-    return is_own and any(back <= Counter(one.split("\n")) - before for one in earlier)
+
+def _blocks(before: str, after: str) -> set[tuple[str, str]]:
+    """The lines in which the texts differ, of both."""
+    return {
+        (before[hunk.old_start : hunk.old_end], after[hunk.new_start : hunk.new_end])
+        for hunk in line_hunks(before, after)
+    }
 
 
 def _shows(sent: str, text: str, other: str) -> bool:
