@@ -1,7 +1,8 @@
 """GoneWith: what goes with the file of an open document when that is removed.
 
 The file may have said what the document never had: it was changed beside the editor, and removed before the two were brought together. Such texts are no
-part of the document's review. But what is not known to be an agent's in them is gone with the file, so the removal is measured from that.
+part of the document's review. But what is not known to be an agent's in them is gone with the file, so the removal is measured from that. Lines of an
+agent's that somebody has worked on, or right beside, go along with that work.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class GoneWith:
                 if part.session is None:
                     changes = settle(said, kept, after, "theirs")
                     if changes is None:
-                        return
+                        break
                     kept, at = changes.apply(kept), changed_at
                 said = after
         if at is not None:

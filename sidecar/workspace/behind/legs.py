@@ -85,6 +85,8 @@ class Seen:
     then."""
     settled: anyio.Event = field(default_factory=anyio.Event)
     """Set once the change is entered in the ledger, or cannot be."""
+    until: float = 0.0
+    """Until when others wait for that (the loop's time, in seconds)."""
 
     @property
     def last(self) -> Leg:

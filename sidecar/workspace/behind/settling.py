@@ -31,7 +31,7 @@ from sidecar.workspace.state.state import State
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may delay the entering of a change."""
 ENTER_SECONDS = 5.0
-"""How long a look at a file waits for a change that is being brought into its document."""
+"""How long looks at a file wait for a change that is being brought into its document: all of them together, from when it was seen."""
 
 
 class Settling:
@@ -63,6 +63,7 @@ class Settling:
         """The change is about to be brought into the document. If the document is opened again before `settle`,
         `Behind.opened` begins with this change."""
         self._seen[tracked.document.uri] = seen
+        seen.until = anyio.current_time() + ENTER_SECONDS
 
     def under_way(self, uri: DocumentUri) -> Seen | None:
         """The change that is being brought into the document."""
@@ -72,15 +73,14 @@ class Settling:
     async def one_at_a_time(self, uri: DocumentUri) -> AsyncGenerator[None]:
         """As in `Entering`, for whoever looks at the file beside its document, if there is one: not while a change of the file is being brought into that.
         The accounts have it from the moment it was seen, and lose it again if it cannot be entered."""
-        until = anyio.current_time() + ENTER_SECONDS
         while True:
             seen = self._seen.get(uri)
             if seen is not None:
-                with anyio.CancelScope(deadline=until):
+                with anyio.CancelScope(deadline=seen.until):
                     await seen.settled.wait()
             async with self._entering.one_at_a_time(uri):
                 seen = self._seen.get(uri)
-                if seen is None or seen.settled.is_set() or anyio.current_time() >= until:
+                if seen is None or seen.settled.is_set() or anyio.current_time() >= seen.until:
                     yield
                     return
 
