@@ -374,7 +374,8 @@ CHANGES is both together, by which the points of its windows move."
 
 (cl-defmethod eglot-handle-notification
   ((_server acp-sidecar-server) (_method (eql $/cancelRequest)) &rest _)
-  "A request was withdrawn, perhaps the question that the minibuffer asks: the status says what is still asked."
+  "A request was withdrawn, perhaps the question that the minibuffer asks: the status says what is still asked.
+The minibuffer is left by a timer: leaving it here would also leave what else the server has just said."
   (let ((asked (acp-sidecar--minibuffer-question)))
     (when asked
       (acp-sidecar--command
@@ -382,9 +383,12 @@ CHANGES is both together, by which the points of its windows move."
        (lambda (status)
          (unless (cl-some (lambda (open) (string-prefix-p (plist-get open :text) asked))
                           (plist-get status :questions))
-           (when (eq asked (acp-sidecar--minibuffer-question))
-             (message "acp-sidecar: the question is asked no longer")
-             (abort-recursive-edit))))))))
+           (run-at-time
+            0 nil
+            (lambda ()
+              (when (eq asked (acp-sidecar--minibuffer-question))
+                (message "acp-sidecar: the question is asked no longer")
+                (abort-recursive-edit))))))))))
 
 
 ;;; The server
