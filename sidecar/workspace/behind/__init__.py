@@ -12,7 +12,7 @@ found_files.py   FoundFiles: finds files that changed in a turn unnoticed, with 
 from_disk.py     FromDisk: brings the disk's text into an open document and keeps the user's unsaved changes
 glimpses.py      Glimpses: what files said when acts of agents began or ended, to tell one act's changes from another's
 gone.py          gone_at: when a file was removed
-gone_with.py     GoneWith: what users had made of the file of an open document, and goes with it when that is removed
+gone_with.py     GoneWith: what goes with the file of an open document when that is removed, and is not known to be an agent's
 had_read.py      HadRead: which earlier text of a file an agent had read when it wrote the file
 known_before.py  KnownBefore: what a file is known to have said before a change
 legs.py          Legs: the steps of a change, each with its author, and their effect on a mirror with unsaved work
