@@ -142,6 +142,26 @@ def test_a_tab_that_comes_when_its_file_is_saved_is_closed(window: Window) -> No
     until_tabs(window, "mine.txt")
 
 
+def test_a_tab_that_somebody_comes_to_look_at_while_it_is_being_closed_stays(window: Window) -> None:
+    mine, file = window.file("mine.txt", "mine\n"), window.file("first.txt", "first\n")
+    window.open(mine)
+    late = IN_BACKGROUND.format(uri="document.uri").replace("await", "void")
+    window.js(
+        busy(600)
+        + "keep.late = vscode.workspace.onDidSaveTextDocument(async (document) => {"
+        + f"{late} keep.shown = vscode.window.showTextDocument(document, {{ preview: false }}).then(() => true); }});"
+    )
+    try:
+        window.prompt(scripted.steps(scripted.read(file), scripted.write(file, "first\nmore\n")))
+        assert window.js("return await keep.shown")
+    finally:
+        window.js("keep.busy.dispose(); keep.late.dispose();")
+    until_tabs(window, "mine.txt", "first.txt")
+    window.js("await new Promise((done) => setTimeout(done, 1500));")  # it would be closed by now
+    until_tabs(window, "mine.txt", "first.txt")
+    assert window.active() == file
+
+
 def test_a_tab_that_the_user_opens_in_the_background_stays(window: Window) -> None:
     mine, file = window.file("mine.txt", "mine\n"), window.file("first.txt", "first\n")
     window.open(mine)

@@ -35,7 +35,10 @@ export class Unopened implements vscode.Disposable {
   private readonly unsaved = new Map<string, { since: number; until?: number }>();
   private readonly emptied = new Emptied();
   private readonly disposable: vscode.Disposable;
-  private closing = false;
+  /** The tabs that are being closed, and of these the ones that somebody has come to look at since. */
+  private closing: readonly vscode.Tab[] = [];
+  private closesActive = false;
+  private readonly wanted = new Set<vscode.Tab>();
   private later: NodeJS.Timeout | undefined;
 
   constructor() {
@@ -50,8 +53,8 @@ export class Unopened implements vscode.Disposable {
             this.unseen.set(tab, { opened: Date.now(), wasActive: tab.isActive });
           }
         }
-        // when a tab closes, its neighbour becomes active without anybody looking at it
-        const seen = changed.filter((tab) => tab.isPinned || (this.becameActive(tab) && !this.closing && !isAlone(tab)));
+        const seen = changed.filter((tab) => tab.isPinned || this.isLookedAt(tab));
+        seen.filter((tab) => this.closing.includes(tab)).forEach((tab) => this.wanted.add(tab));
         seen.forEach((tab) => this.unseen.delete(tab));
         void this.closeUnseen();
       }),
@@ -141,6 +144,11 @@ export class Unopened implements vscode.Disposable {
     return tab.isActive && !before;
   }
 
+  /** Whether somebody has just come to look at an unseen tab. When an active tab closes, its neighbour becomes active by itself. */
+  private isLookedAt(tab: vscode.Tab): boolean {
+    return this.becameActive(tab) && !this.closesActive && !isAlone(tab);
+  }
+
   private isShown(uri: vscode.Uri): boolean {
     return tabsOf(uri).some((tab) => tab.isActive || !this.unseen.has(tab));
   }
@@ -157,17 +165,31 @@ export class Unopened implements vscode.Disposable {
     const left = [...this.unseen.keys()].filter((tab) => !tab.isDirty && this.isWorkedOn(tab));
     const clean = left.filter((tab) => this.shownFor(tab) === 0);
     this.closeLater(left.map((tab) => this.shownFor(tab)));
-    if (clean.length === 0 || this.closing) {
+    if (clean.length === 0 || this.closing.length > 0) {
       return;
     }
-    this.closing = true;
+    this.closing = clean;
+    this.closesActive = clean.some((tab) => tab.isActive);
     try {
       await vscode.window.tabGroups.close(clean, true);
     } finally {
-      this.closing = false;
+      this.closing = [];
+      this.closesActive = false;
     }
+    await this.openWanted();
     if ([...this.unseen.keys()].some((tab) => !tab.isDirty && this.isWorkedOn(tab) && this.shownFor(tab) === 0 && !clean.includes(tab))) {
       await this.closeUnseen();
+    }
+  }
+
+  /** VS Code closes a tab also if somebody clicks on it in that moment. */
+  private async openWanted(): Promise<void> {
+    const wanted = [...this.wanted];
+    this.wanted.clear();
+    for (const { input, group } of wanted) {
+      if (isText(input) && tabsOf(input.uri).length === 0) {
+        await vscode.window.showTextDocument(input.uri, { viewColumn: group.viewColumn, preview: false });
+      }
     }
   }
 
