@@ -27,6 +27,7 @@ Messages:
 What the editor tells us:
 
     capabilities.py   `initialize` as EditorCapabilities
+    editor_habits.py  what a client does that it does not announce, by its name: one table
     sync.py           didOpen, didChange, didSave and didClose as one `Modification` each
     watched_files.py  WatchedFiles: the editor's file watcher
 

@@ -12,20 +12,8 @@ from typing import cast
 from sidecar.config import ClientFlags, parse
 from sidecar.core.json_types import Json
 from sidecar.core.text import Encoding
+from sidecar.lsp.editor_habits import habits_of
 from sidecar.workspace.ports.ports import EditorCapabilities
-
-_WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
-"""Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""
-
-_LF_LINES = frozenset({"neovim", "helix", "eglot", "emacs"})
-"""In these editors, only "\\n" ends a line (observed: Neovim 0.7 and 0.11, Helix 25.01, eglot 1.9 and 1.17)."""
-_IN_ANY_ORDER = frozenset({"helix"})
-"""These send fast typing out of order, and didChange before didOpen (observed: Helix 25.01)."""
-_KEEPS_LINES = frozenset({"neovim"})
-_ADDS_FINAL_END = frozenset({"neovim", "helix", "eglot", "emacs"})
-"""With their default settings: 'fixendofline', insert-final-newline, mode-require-final-newline."""
-_REOPENS = frozenset({"neovim", "eglot"})
-"""These report a reload as didClose and didOpen (observed: Neovim 0.7 and 0.11, eglot 1.9 and 1.17)."""
 
 _ENCODINGS = frozenset(encoding.value for encoding in Encoding)
 
@@ -44,7 +32,7 @@ def editor_capabilities(
     document_changes = edit.get("documentChanges") is True or bool(operations)
     info = _at(params, "clientInfo")
     name = _text(info.get("name")) or flags.name
-    known = name.lower()
+    habits = habits_of(name)
     return EditorCapabilities(
         name=name,
         version=_text(info.get("version")),
@@ -54,10 +42,7 @@ def editor_capabilities(
         create_files="create" in operations,
         delete_files="delete" in operations,
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
-        # LSP 1.0 has this request without a capability for it. `showMessage` (3.16) announces only extras,
-        # and Emacs supports the request but announces nothing. So every client is assumed to have it, except
-        # those known to lack it; if the answer is an error, the transcript is used.
-        show_message_request="showMessage" in window or known not in _WITHOUT_MESSAGE_REQUESTS,
+        show_message_request="showMessage" in window or habits.message_requests,
         show_document=_at(window, "showDocument").get("support") is True,
         work_done_progress=window.get("workDoneProgress") is True,
         watched_files=_at(workspace, "didChangeWatchedFiles").get("dynamicRegistration") is True,
@@ -76,11 +61,12 @@ def editor_capabilities(
         terminal_login=flags.terminal_login,
         message_buttons=flags.message_buttons,
         conflicts=flags.conflicts,
-        lf_lines=known in _LF_LINES,
-        in_any_order=known in _IN_ANY_ORDER,
-        keeps_lines=known in _KEEPS_LINES,
-        adds_final_end=known in _ADDS_FINAL_END,
-        reopens=known in _REOPENS,
+        lf_lines=habits.lf_lines,
+        in_any_order=habits.in_any_order,
+        keeps_lines=habits.keeps_lines,
+        adds_final_end=habits.adds_final_end,
+        reopens=habits.reopens,
+        ignores_version_zero=habits.ignores_version_zero,
     )
 
 

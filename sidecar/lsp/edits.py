@@ -42,9 +42,9 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
 
 
 def _checked_version(version: int | None, capabilities: EditorCapabilities) -> int | None:
-    """Return the version to send. Neovim (0.7 to 0.11) does not check version 0, the version of its didOpen, so an edit would overwrite what was
-    typed within its debounce. It accepts version 1 for an unchanged buffer and refuses it after typing."""
-    return 1 if version == 0 and capabilities.name == "Neovim" else version
+    """Return the version to send. Where version 0 is not checked, an edit for it would overwrite what was typed within the editor's debounce.
+    Neovim accepts version 1 for an unchanged buffer and refuses it after typing."""
+    return 1 if version == 0 and capabilities.ignores_version_zero else version
 
 
 def text_edits(edits: Sequence[TextEdit]) -> list[dict[str, object]]:

@@ -73,8 +73,16 @@ CASES = {
     ),
     "neovim": (
         {"clientInfo": {"name": "Neovim"}},
-        announced(name="Neovim", lf_lines=True, keeps_lines=True, adds_final_end=True, reopens=True),
+        announced(
+            name="Neovim",
+            lf_lines=True,
+            keeps_lines=True,
+            adds_final_end=True,
+            reopens=True,
+            ignores_version_zero=True,
+        ),
     ),
+    "kate": ({"clientInfo": {"name": "Kate"}}, EditorCapabilities(name="Kate")),
     "eglot": (
         {"clientInfo": {"name": "Eglot"}},
         announced(name="Eglot", lf_lines=True, adds_final_end=True, reopens=True),

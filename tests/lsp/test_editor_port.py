@@ -79,7 +79,7 @@ SENT = {
     "documentChanges not announced": (replace(ALL, document_changes=False), EDIT, [document_changes(URI, 3)]),
     "version 0": (ALL, replace(EDIT, version=0), [document_changes(URI, 0)]),
     "version 0 in Neovim": (
-        replace(ALL, name="Neovim"),
+        replace(ALL, ignores_version_zero=True),
         replace(EDIT, version=0),
         [document_changes(URI, 1)],
     ),

@@ -143,12 +143,13 @@ class FakeEditor:
             reload=custom,
             session_updates=custom,
             changes=custom,
-            # the flags whose names sidecar/lsp/capabilities.py knows
+            # the flags of sidecar/lsp/editor_habits.py
             lf_lines=habits.lf_lines,
             in_any_order=habits.any_order,
             keeps_lines=habits.final_end == "setting",
             adds_final_end=habits.final_end != "text",
             reopens=habits.reopens and bool(habits.client),
+            ignores_version_zero=habits.client == "Neovim",
         )
 
     def attach(self, apply: Callable[[Modification], None]) -> None:
@@ -401,7 +402,7 @@ class FakeEditor:
 
     def _edit(self, label: str, edit: DocumentEdit) -> WorkspaceEdit:
         # for version 0, which Neovim does not check, the LSP door sends version 1 (sidecar/lsp/edits.py)
-        version = 1 if edit.version == 0 and self._capabilities.name == "Neovim" else edit.version
+        version = 1 if edit.version == 0 and self._capabilities.ignores_version_zero else edit.version
         replacements = _replacements(edit.edits)
         if edit.create and self.model.habits.final_end == "setting":  # as our snippet fills new files
             replacements = tuple(replace(one, text=one.text.removesuffix("\n")) for one in replacements)

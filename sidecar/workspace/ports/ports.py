@@ -66,7 +66,7 @@ class EditorCapabilities:
     terminal_login: bool = False
     message_buttons: bool = False
     lf_lines: bool = False
-    """Only "\\n" ends a line (core/lf_lines.py). This and the following are known by the editor's name."""
+    """Only "\\n" ends a line (core/lf_lines.py). This and the following are known by the editor's name (lsp/editor_habits.py)."""
     in_any_order: bool = False
     """It numbers its changes one by one, and may send them out of order (core/overlay.py)."""
     keeps_lines: bool = False
@@ -75,6 +75,8 @@ class EditorCapabilities:
     """Files that it saves always have a final line end."""
     reopens: bool = False
     """It reports a reload from the disk as closing and opening the document. What it reports as edits was made in the document."""
+    ignores_version_zero: bool = False
+    """It applies an edit for version 0, the version of its didOpen, though the document has changed since. It checks all others."""
 
     @property
     def coordinates(self) -> Coordinates:
