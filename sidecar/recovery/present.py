@@ -196,6 +196,8 @@ def _words(result: Reverted, *, dry_run: bool) -> Text:
             words, style = f"nothing changed: {places} edited since", "red"
         case RevertOutcome.STANDS:
             return Text(f"nothing changed: {escape(result.why)}", "red")
+    if result.not_there:
+        words = f"{words}, on the disk; in your editor, {escape(result.not_there)}"
     return Text(f"{words} {result.why}".rstrip(), style)
 
 

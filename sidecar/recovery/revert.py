@@ -75,6 +75,8 @@ class Reverted:
     places: tuple[ConflictHunk, ...] = ()
     texts: Texts | None = None
     """The texts before and after the revert. None if it was done elsewhere or not at all."""
+    not_there: str = ""
+    """Why an editor that has the file open did not take it back in its text too, as a clause for the user. It was taken back on the disk."""
 
 
 def new_session() -> str:
@@ -286,7 +288,10 @@ class _Job:
         if on_disk or _is_done(done):
             self._live.look(self._path)
         there = self.through(self._live)
-        return there if there.outcome.is_failure or not _is_done(done) else done
+        if not _is_done(done):
+            return there
+        # The journal has it as taken back. Another text in the editor is unsaved work, or the editor has not read the file again yet.
+        return replace(done, not_there=there.why) if there.outcome.is_failure else done
 
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
         """Yield the groups of writes that are taken back together, and whether they are changes of the whole file. Writes from before the file was
@@ -613,7 +618,8 @@ def _altogether(done: Sequence[Reverted]) -> Reverted:
     outcome = (
         RevertOutcome.REMOVED if is_gone else RevertOutcome.MADE_AGAIN if was_gone else RevertOutcome.PUT_BACK
     )
-    return replace(changed[-1], outcome=outcome)
+    not_there = next((one.not_there for one in changed if one.not_there), "")
+    return replace(changed[-1], outcome=outcome, not_there=not_there)
 
 
 def _put(step: _Step, data: bytes, sync: Sync) -> Refusal | None:

@@ -15,6 +15,7 @@ from sidecar.journal import Store
 from sidecar.journal.entry import Recorded, Texts
 from sidecar.journal.selecting import Selection
 from sidecar.recovery import revert as module
+from sidecar.recovery.present import Screen
 from sidecar.recovery.revert import Reverted, RevertOutcome, new_session, revert
 from tests.support.journals import entry, numbered
 
@@ -331,6 +332,22 @@ def test_what_only_the_disk_can_say_is_put_back_there_and_the_editor_is_told(
     (result,) = revert(bench.store, bench.writes(), "r-1", live=live, dry_run=is_dry)
     assert result.outcome is RevertOutcome.PUT_BACK
     assert (live.asked, live.looked) == ([], [] if is_dry else [str(path)])
+
+
+def test_what_is_taken_back_on_the_disk_is_not_called_unchanged_because_the_editor_has_other_text(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.write("a.txt", "a\n", "b\n")
+    path = bench.path("a.txt")
+    path.write_bytes(b"\0\xff")
+    states = FileState(b"b\n", 0o644), FileState(b"\0\xff", 0o644)
+    made_bytes = entry(None, None, str(path), root=str(bench.folder), states=states)
+    bench.store.finish(bench.store.begin(made_bytes), "done")
+    (result,) = revert(bench.store, bench.writes(), "r-1", live=FakeLive(str(path), "it was edited since"))
+    assert (result.outcome, path.read_text()) == (RevertOutcome.PUT_BACK, "a\n")
+    assert [write.state for write in bench.writes() if write.agent != "revert"] == ["undone", "undone"]
+    Screen().reverted(result, str(bench.folder), dry_run=False)
+    assert "taken back, on the disk; in your editor, it was edited since" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")

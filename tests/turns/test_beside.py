@@ -63,6 +63,46 @@ def test_a_file_that_is_open(tmp_path: Path, does: str, typed: str, extension: b
 
 @pytest.mark.parametrize("extension", [True, False])
 @pytest.mark.parametrize("typed", ["", "mine"])
+def test_an_open_file_whose_changed_text_became_bytes(tmp_path: Path, typed: str, extension: bool) -> None:
+    """The editor has not read the text again when the command line asks for the change in it; or it has what the user typed into that, unsaved. The disk
+    has it either way, and there is nothing to try again."""
+    folder = tmp_path.resolve()
+    path, editor = folder / "a.txt", FakeEditor(VSCODE, folder, custom=extension)
+
+    async def works(turn: Turn) -> None:
+        for step in ("writes it", "makes bytes of it"):
+            turn.says("execute", call=step)
+            tick()
+            if step == "writes it":
+                turn.puts("a.txt", CHANGED)
+            else:
+                path.write_bytes(b"\0\xc0\xff")
+            tick()
+            editor.looks_at_disk()
+            turn.says("execute", call=step, status="completed")
+            await asyncio.sleep(4)
+            if typed and step == "writes it":
+                editor.replaces("a.txt", "FOUR", typed)
+            await asyncio.sleep(1)
+
+    async def then(bench: Bench, command_line: CommandLine) -> None:
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        unsaved = BASE.replace("four", typed) if typed else "\0\ufffd\ufffd"
+        assert editor.text("a.txt") == unsaved
+        said = await command_line.revert_beside(bench.workspace, "--session", bench.session)
+        assert (said.refused, said.on_disk, path.read_text()) == (False, [str(path)], BASE)
+        assert editor.text("a.txt") == unsaved
+        editor.sees_on_disk("a.txt")
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == (unsaved if typed else BASE)
+        assert await bench.workspace.review.listed(Selector()) == []
+
+    beside(folder, editor, works, then)
+
+
+@pytest.mark.parametrize("extension", [True, False])
+@pytest.mark.parametrize("typed", ["", "mine"])
 @pytest.mark.parametrize("door", ["the command line", "the review"])
 def test_a_command_that_empties_an_open_file_and_fills_it(
     tmp_path: Path, door: str, typed: str, extension: bool
