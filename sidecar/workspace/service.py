@@ -39,7 +39,9 @@ from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.files.creating import Creator
 from sidecar.workspace.files.disk_writes import DiskWriter
+from sidecar.workspace.files.opening import Opener
 from sidecar.workspace.files.reads import Reader
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.files.writes import Writer
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.gaps import Gaps
@@ -166,26 +168,28 @@ class Workspace:
         self.guests = Guests(self.state, storage, self._consent, tasks, lambda: self._opening.folders)
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         door = Door(editor, self._sender, journal, self.state.queues, tasks)
+        opener = Opener(self.state, editor)
+        saver = Saver(self.state, editor, self._reconciler, opener)
         buffers = BufferWriter(
-            self.state, editor, self._sender, self._reconciler, recorder, door, self.conflicts
+            self.state, editor, self._sender, self._reconciler, recorder, door, self.conflicts, saver
         )
         self._verdicts = Verdicts(self.state.ledgers, editor, tasks)
-        self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
+        self._reader = Reader(self.state, self._reconciler, self._consent, opener)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         self.resolver = Resolver(
             self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free, tasks
         )
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
-        creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
-        self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
-        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler, tasks)
-        self._commands = Commands(self.state, storage, self._consent, buffers, audit, self._disk_watch.noted)
+        creator = Creator(self.state, self._sender, door, opener, saver, recorder, behind)
+        self._writer = Writer(self.state, editor, creator, self._consent, buffers, opener, saver, disk_writer)
+        self._prompting = Prompting(self.state, editor, self._consent, saver, self._reconciler, tasks)
+        self._commands = Commands(self.state, storage, self._consent, saver, audit, self._disk_watch.noted)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
-        self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
+        self._turns.finishing += [self._disk_watch.turn_ending, saver.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end, self._note_commits]
         self._turns.ended.append(self._prompting.turn_ended)
-        rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
+        rejecter = Rejecter(self.state, editor, self._sender, opener, saver, self._reconciler, journal, door)
         self.review = Review(
             self.state,
             editor,
@@ -213,7 +217,7 @@ class Workspace:
             self._quiet.turn_ended,
         ]
         self._unsaved = Unsaved(self.state, self._reconciler, self._sender, journal, tasks)
-        self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door, keeper)
+        self.applier = Applier(self.state, editor, saver, self._reconciler, journal, audit, door, keeper)
 
     # The editor's side
 

@@ -82,7 +82,7 @@ def test_a_save_that_formats_while_an_edit_is_on_its_way_moves_no_hunk(tmp_path:
         assert "2" in editor.text("a.txt")
         tracked = next(iter(bench.workspace.state.documents))
         assert tracked.flight is not None
-        await bench.workspace._writer._buffers.save(tracked)  # as `save_again` does at the end of a turn
+        await bench.workspace._writer._saver.save(tracked)  # as `save_again` does at the end of a turn
         done(await write)
         last = next(iter(bench.workspace.state.ledgers)).ledger.hunks[-1]
         assert editor.text("a.txt")[last.start : last.end] == "FIVE"

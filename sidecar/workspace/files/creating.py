@@ -18,7 +18,8 @@ from sidecar.workspace.edits.ends import Unanswered, refusal
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Request, Sender
 from sidecar.workspace.edits.write_task import WriteDone, WriteTask, kept_changing, withdrawn
-from sidecar.workspace.files.buffer_writes import OPEN_SECONDS, BufferWriter
+from sidecar.workspace.files.opening import OPEN_SECONDS, Opener
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import DocumentEdit
 from sidecar.workspace.state.places import Place
 from sidecar.workspace.state.state import State
@@ -32,14 +33,16 @@ class Creator:
         state: State,
         sender: Sender,
         door: Door,
-        buffers: BufferWriter,
+        opener: Opener,
+        saver: Saver,
         recorder: Recorder,
         behind: Behind,
     ) -> None:
         self._state = state
         self._door = door
         self._sender = sender
-        self._buffers = buffers
+        self._opener = opener
+        self._saver = saver
         self._recorder = recorder
         self._behind = behind
 
@@ -85,7 +88,7 @@ class Creator:
         session = task.session
         tracked = None
         if request.answer is not None and request.answer.applied:
-            tracked = await self._buffers.appearance(place.uri)
+            tracked = await self._opener.appearance(place.uri)
         if tracked is None:
             await self._recorder.finish(author, "failed")
             return None
@@ -100,8 +103,8 @@ class Creator:
         await task.believe(self._state.beliefs, place.uri, now)
         await self._recorder.finish(author, "done")
         if self._state.settings.writes == "confirm":
-            return self._buffers.undecided(author.write, place.uri, place, was_user_dirty=False)
-        done = await self._buffers.save(tracked)
+            return self._saver.undecided(author.write, place.uri, place, was_user_dirty=False)
+        done = await self._saver.save(tracked)
         if done.saved:
-            await self._buffers.close(tracked)
+            await self._opener.close(tracked)
         return done

@@ -34,8 +34,8 @@ class Undecodable(Protocol):
 class Reader:
     """Serves reads. The caller releases the ticket."""
 
-    def __init__(self, state: State, reconciler: Reconciler, consent: Consent, buffers: Undecodable) -> None:
-        self._buffers = buffers
+    def __init__(self, state: State, reconciler: Reconciler, consent: Consent, opener: Undecodable) -> None:
+        self._opener = opener
         self._state = state
         self._reconciler = reconciler
         self._consent = consent
@@ -143,7 +143,7 @@ class Reader:
         if isinstance(decoded, Refusal):
             shown = None
             if decoded.kind is Kind.UNDECODABLE:
-                shown = await self._buffers.read_undecodable(place.uri)
+                shown = await self._opener.read_undecodable(place.uri)
             if shown is None:
                 return decoded
             return self._give(session, place, shown, normal(str(shown)), line, limit, received)

@@ -34,10 +34,12 @@ from sidecar.workspace.edits.write_task import (
     kept_changing,
     withdrawn,
 )
-from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened, Untaken
+from sidecar.workspace.files.buffer_writes import BufferWriter, Untaken
 from sidecar.workspace.files.creating import Creator
 from sidecar.workspace.files.disk_writes import DiskWriter
+from sidecar.workspace.files.opening import NotOpened, Opener
 from sidecar.workspace.files.reads import not_found
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
@@ -60,12 +62,16 @@ class Writer:
         creator: Creator,
         consent: Consent,
         buffers: BufferWriter,
+        opener: Opener,
+        saver: Saver,
         files: DiskWriter,
     ) -> None:
         self._state = state
         self._editor = editor
         self._consent = consent
         self._buffers = buffers
+        self._opener = opener
+        self._saver = saver
         self._files = files
         self._creator = creator
 
@@ -155,7 +161,7 @@ class Writer:
         gone = isinstance(place.on_disk, Missing) and tracked.saved is not None
         if gone and self._state.beliefs.served(task.session.id, place.uri):
             return deleted(place.requested)
-        if self._will_save(tracked):
+        if self._saver.why_not(tracked, user_dirty=tracked.is_user_dirty()) is None:
             unwritable = self._state.storage.check_writable(place.on_disk, len(task.content))
             if unwritable is not None:
                 return unwritable
@@ -210,7 +216,7 @@ class Writer:
             unwritable = self._state.storage.check_writable(file, len(content))
             if unwritable is not None:
                 return unwritable
-            open_it = self._buffers.open_undecodable if undecodable else self._buffers.open
+            open_it = self._opener.open_undecodable if undecodable else self._opener.open
             tracked = await open_it(place.uri)
             if isinstance(tracked, NotOpened):
                 if tracked.reason:
@@ -222,18 +228,18 @@ class Writer:
                         return done
                     # Opened only for this write, so nothing in it is the user's: it is saved before the answer is sent.
                     if not done.saved:
-                        done = await self._buffers.save(tracked)
+                        done = await self._saver.save(tracked)
                     if done.saved:
-                        await self._buffers.close(tracked)
+                        await self._opener.close(tracked)
                     return done
                 if isinstance(done, Refusal):
                     if tracked.is_clean():
-                        await self._buffers.close(tracked)
+                        await self._opener.close(tracked)
                     return done
                 if isinstance(done, Gone):
                     return await self._after_close(task, place, done)
                 if tracked.is_clean():
-                    await self._buffers.close(tracked)
+                    await self._opener.close(tracked)
         return await self._files.write(task, place, file)
 
     async def _behind(
@@ -278,9 +284,3 @@ class Writer:
             if isinstance(now.on_disk, Missing):
                 return await self._files.create(task, now, now.on_disk)
             return await self._files.write(task, now, now.on_disk, made=True)
-
-    def _will_save(self, tracked: Tracked) -> bool:
-        policy = self._state.settings.after_write
-        if policy == "never" or not self._editor.capabilities.save:
-            return False
-        return policy == "always" or not tracked.is_user_dirty()

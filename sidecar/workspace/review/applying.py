@@ -29,7 +29,7 @@ from sidecar.workspace.edits.door import Door, Planned
 from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.sending import Stop
-from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.review.rejection import TakesBack, leads_to
 from sidecar.workspace.state.documents import Tracked
@@ -81,7 +81,7 @@ class Applier:
         self,
         state: State,
         editor: Editor,
-        buffers: BufferWriter,
+        saver: Saver,
         reconciler: Reconciler,
         journal: Journal,
         audit: Audit,
@@ -91,7 +91,7 @@ class Applier:
         self._keeper = keeper
         self._state = state
         self._editor = editor
-        self._buffers = buffers
+        self._saver = saver
         self._reconciler = reconciler
         self._journal = journal
         self._audit = audit
@@ -191,7 +191,7 @@ class Applier:
                 reviewed = self._state.ledgers.get(tracked.document.uri)
                 if reviewed is not None:
                     await self._keeper.as_told(reviewed)
-                saved = await self._buffers.settle(tracked, was_user_dirty)
+                saved = await self._saver.settle(tracked, was_user_dirty)
                 if not saved.saved and revert.made is not None:
                     tracked.takes_back(revert.made, landed)
                 return ApplyResult("applied", saved.note, saved.saved)

@@ -22,7 +22,8 @@ from sidecar.workspace.edits.door import Door, Planned
 from sidecar.workspace.edits.ends import Landed, told
 from sidecar.workspace.edits.exact import keeps_line_ends
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Stop
-from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
+from sidecar.workspace.files.opening import NotOpened, Opener
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, TakesBack, created, entry, leads_to
@@ -47,7 +48,8 @@ class Rejecter:
         state: State,
         editor: Editor,
         sender: Sender,
-        buffers: BufferWriter,
+        opener: Opener,
+        saver: Saver,
         reconciler: Reconciler,
         journal: Journal,
         door: Door,
@@ -55,7 +57,8 @@ class Rejecter:
         self._state = state
         self._editor = editor
         self._sender = sender
-        self._buffers = buffers
+        self._opener = opener
+        self._saver = saver
         self._reconciler = reconciler
         self._journal = journal
         self._door = door
@@ -118,12 +121,12 @@ class Rejecter:
             return rejected
         if path is None or not (self._can_open() and await self._editor_keeps(reviewed, path, plan)):
             return None
-        opened = await self._buffers.open(reviewed.uri)
+        opened = await self._opener.open(reviewed.uri)
         if isinstance(opened, NotOpened):
             return None
         rejected = await self._in_editor(reviewed, opened, plan)
-        if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
-            await self._buffers.close(opened)
+        if opened.is_clean() or (await self._saver.save(opened, whose="rejection")).saved:
+            await self._opener.close(opened)
         if created and rejected.emptied:
             await self._delete_empty(reviewed, opened, plan)
         return rejected
@@ -250,7 +253,7 @@ class Rejecter:
             case Landed():
                 landed = tracked.history.newest
                 emptied = intent.emptied(result.tracked)
-                saved = await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
+                saved = await self._saver.settle(tracked, was_user_dirty, whose="rejection")
                 if not saved.saved and not emptied and intent.made is not None:
                     tracked.takes_back(intent.made, landed)
                 return Rejected(impossible=intent.impossible, emptied=emptied)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from sidecar.core.escape import plain
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import Audit
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -28,7 +28,7 @@ class Commands:
         state: State,
         storage: Storage,
         consent: Consent,
-        buffers: BufferWriter,
+        saver: Saver,
         audit: Audit,
         noted: Callable[[Session], Awaitable[None]],
     ) -> None:
@@ -36,7 +36,7 @@ class Commands:
         self._state = state
         self._storage = storage
         self._consent = consent
-        self._buffers = buffers
+        self._saver = saver
         self._audit = audit
         self._noted = noted
 
@@ -86,7 +86,7 @@ class Commands:
             tracked = self._state.documents.get(uri)
             if tracked is None or tracked.is_clean() or tracked.is_user_dirty():
                 continue
-            done = await self._buffers.save_by_policy(tracked, was_user_dirty=False)
+            done = await self._saver.save_by_policy(tracked, was_user_dirty=False)
             if done.saved:
                 session.unsaved.discard(uri)
 

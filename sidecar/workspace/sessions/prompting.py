@@ -23,7 +23,7 @@ from sidecar.core.uri import is_untitled, to_path
 from sidecar.disk import Roots
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Question
 from sidecar.workspace.ports.prompt_context import (
@@ -62,14 +62,14 @@ class Prompting:
         state: State,
         editor: Editor,
         consent: Consent,
-        buffers: BufferWriter,
+        saver: Saver,
         reconciler: Reconciler,
         tasks: Background,
     ) -> None:
         self._state = state
         self._editor = editor
         self._consent = consent
-        self._buffers = buffers
+        self._saver = saver
         self._reconciler = reconciler
         self._tasks = tasks
         self._afterwards = Afterwards(state, consent, reconciler)
@@ -224,7 +224,7 @@ class Prompting:
             return not self._consent.must_ask(place, "read")
 
     async def _save(self, tracked: Tracked, whose: Literal["users", "typing"]) -> bool:
-        return bool((await self._buffers.save(tracked, whose=whose)).saved)
+        return bool((await self._saver.save(tracked, whose=whose)).saved)
 
     def _texts(self, session: Session, unsaved: Iterable[Tracked], *, embedded: bool) -> list[Json]:
         sent: list[Json] = []
