@@ -569,3 +569,42 @@ def test_a_line_of_the_users_that_is_back_stays_though_its_own_line_is_written_a
         assert editor.text("a.txt").endswith("four\nfive\n")
 
     play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("first", ["", "AGENT"], ids=["", "an agent wrote before it"])
+@every_editor
+def test_what_was_saved_right_before_a_write_is_what_that_was_made_of(
+    tmp_path: Path, habits: Habits, first: str
+) -> None:
+    """The user saves twice in one line. Nobody has seen the bytes of the second save when a command writes the file, and the editor takes that at
+    once. Of what it shows of the save, nothing stands beside another line of that. (turns seed 1885191879)"""
+    users = BASE.replace("three", "second")
+    written = f"{first or 'one'}\nits own\nsecond\nits own, too\nand this\n"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", call="c1")
+        tick()
+        await saves(editor, "three", "first")
+        if first:
+            turn.puts("a.txt", editor.text("a.txt").replace("one", first))
+            editor.looks_at_disk()
+            tick()
+        turn.says("execute", call="c1", status="completed")
+        editor.replaces("a.txt", "first", "second")
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        tick()
+        turn.says("execute", call="c2")
+        tick()
+        turn.puts("a.txt", written)
+        editor.looks_at_disk()
+        tick()
+        turn.says("execute", call="c2", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert "second" in editor.text("a.txt")
+        await bench.workspace.review.reject(Selector(everything=True))
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == users
+
+    play(tmp_path, habits, script, before=opened, after=after)

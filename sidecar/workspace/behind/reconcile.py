@@ -436,6 +436,7 @@ class Reconciler:
             if tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = False
             return None  # saved by the editor: where the document differs now, it was edited since
+        save: str | None = None  # on top of `before`
         if explained is None and on_disk.text is not None:
             before = tracked.history.base(on_disk.text, before)
         elif explained is not None and on_disk.text is not None:
@@ -450,8 +451,11 @@ class Reconciler:
             base = undecided.said if emptied is not None else undecided.start(on_disk.text, tracked.text())
             written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
         if base is not None and on_disk.text and emptied is None and undecided is None:
-            base = behind.had_read(tracked, path, base, on_disk.text, changed_at(on_disk.stat))
-            written_over = None if base == before or before is None else WrittenOver(base, before)
+            # The author may have read a save that nobody here has seen on the disk
+            said = base if save is None else save
+            read = behind.had_read(tracked, path, said, on_disk.text, changed_at(on_disk.stat))
+            if read != said:
+                base, written_over = read, WrittenOver(read, said)
         found = None if undecided is None else before
         return _Start(base, since, written_over, found, emptied, was_gone, was_told)
 
