@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Container, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
@@ -150,8 +151,8 @@ class SqliteJournal:
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []
 
-    async def undone(self, entry_ids: Collection[str]) -> Container[str]:
-        return await self._try(self._store.undone, entry_ids) or ()
+    async def undone(self, entry_ids: Collection[str], *, or_rejected: bool = False) -> Container[str]:
+        return await self._try(partial(self._store.undone, or_rejected=or_rejected), entry_ids) or ()
 
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         return await self._try(self._store.removal, path)

@@ -238,9 +238,10 @@ class Store:
         """Return the folders (canonical) that were created for the files of these writes."""
         return self._do(lambda db: writing.made_folders(db, entry_ids))
 
-    def undone(self, entry_ids: Collection[str]) -> set[str]:
-        """Return those of the writes that a revert has taken back."""
-        return {entry.id for entry in self._these(entry_ids) if entry.state == "undone"}
+    def undone(self, entry_ids: Collection[str], *, or_rejected: bool = False) -> set[str]:
+        """Return those of the writes that a revert has taken back. `or_rejected`: or of which nothing is under review any more since a rejection."""
+        states = ("undone", "rejected") if or_rejected else ("undone",)
+        return {entry.id for entry in self._these(entry_ids) if entry.state in states}
 
     def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         """Return the newest write of this file (canonical path) that is not taken back, and the state before it. None unless that write removed the file."""

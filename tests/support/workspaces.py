@@ -356,7 +356,7 @@ class MemoryJournal:
         for uri in uris:
             self.ledgers.pop(uri, None)
 
-    async def undone(self, entry_ids: Collection[str]) -> set[str]:
+    async def undone(self, entry_ids: Collection[str], *, or_rejected: bool = False) -> set[str]:
         return set()
 
     async def removal(self, path: str) -> None:

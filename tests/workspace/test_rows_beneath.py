@@ -279,6 +279,6 @@ async def test_what_was_kept_in_a_text_that_is_gone_is_not_under_review_when_it_
             str(path), FileState(str(after).encode()), None, removal, hunks=tuple(reviewed.ledger.hunks)
         )
         reviewed.ledger.keep([hunk.id for hunk in reviewed.ledger.hunks])
-        await files.rejected(next(iter(files)))
+        await files.rejected(list(files))
         assert ledgers.get(uri) is not None
         assert not reviewed.ledger.hunks

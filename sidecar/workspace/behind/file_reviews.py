@@ -290,7 +290,7 @@ class FileReviews:
     # Review
 
     async def look(self) -> None:
-        """Drops the rows that the command line took back, and the rows that the disk does not show any more. A row is
+        """Drops the rows that were taken back, and the rows that the disk does not show any more. A row is
         compared with what would be there if all later rows were put back.
 
         While an agent works, what the disk shows may be its doing, and is recorded as such. So nothing is dropped
@@ -355,7 +355,8 @@ class FileReviews:
         return tuple(ledger.hunks)
 
     async def _less_undone(self) -> None:
-        undone = await self._journal.undone([change.author.write for change in self])
+        """Drops the rows that were taken back: by the command line, or by a sidecar that ended before it had dropped them."""
+        undone = await self._journal.undone([change.author.write for change in self], or_rejected=True)
         for change in self:
             if change.author.write in undone:
                 await self._drop_beneath(change)
@@ -437,14 +438,19 @@ class FileReviews:
             self._now[change.path] = change.before
         return why
 
-    async def rejected(self, change: FileChange) -> None:
-        """The change was put back, and that outlasts a crash."""
-        stored = self._changes.get(change.id, change)
-        if change.moved_from:
-            await self._take_along(change)
-        else:
-            self._is_back(stored, text_of(change.before))
-        await self._drop_beneath(stored)
+    async def rejected(self, changes: Sequence[FileChange]) -> None:
+        """The changes were put back, and that outlasts a crash. The journal has this before their rows go, which may be all that showed it: of a mode
+        that a later row has set anew, the disk shows nothing."""
+        writes = [write for change in changes for write in (change.author.write, change.removal) if write]
+        if writes:
+            await self._journal.finish_all(writes, "rejected")
+        for change in changes:
+            stored = self._changes.get(change.id, change)
+            if change.moved_from:
+                await self._take_along(change)
+            else:
+                self._is_back(stored, text_of(change.before))
+            await self._drop_beneath(stored)
 
     async def _take_along(self, moved: FileChange) -> None:
         """What was done to a file since it was moved goes back with it."""

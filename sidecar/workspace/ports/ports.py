@@ -528,8 +528,9 @@ class Journal(Protocol):
 
     async def forget_ledger(self, *uris: str) -> None: ...
 
-    async def undone(self, entry_ids: Collection[str]) -> Container[str]:
-        """Those of the entries that a revert has taken back. Never raises."""
+    async def undone(self, entry_ids: Collection[str], *, or_rejected: bool = False) -> Container[str]:
+        """Those of the entries that a revert has taken back. `or_rejected`: or of which nothing is under review any more
+        since a rejection. Never raises."""
         ...
 
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:

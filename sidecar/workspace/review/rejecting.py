@@ -181,9 +181,7 @@ class Rejecter:
                 for number in free:
                     group.start_soon(one_of_them, number)
             await self._state.storage.sync(syncs)
-        for number in free:
-            if not results[number]:
-                await files.rejected(changes[number])
+        await files.rejected([changes[number] for number in free if not results[number]])
         ended: dict[bool, list[str]] = {True: [], False: []}
         for (number, _), entry_id in zip(entries, ids, strict=True):
             ended[not results[number]].append(entry_id)
