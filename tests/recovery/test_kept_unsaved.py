@@ -303,6 +303,72 @@ async def test_an_editor_has_kept_the_users_lines_right_beside_the_agents(
     assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
 
 
+def stored_of_two(path: Path, journal: Path, texts: list[str], turns: tuple[int, int]) -> list[str]:
+    """Agents led from each of these texts to the next one, and the review of the last one is stored. Returns the writes."""
+    ledger, writes = Ledger(), list[str]()
+    with Store(journal) as store:
+        for turn, (before, after) in zip(turns, pairwise(texts), strict=True):
+            write = store.begin(entry(before, after, str(path), root=str(path.parent), turn=turn, via="disk"))
+            store.finish(write, "done")
+            ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", turn, write))
+            writes.append(write)
+        store.save_ledger(from_path(str(path)), texts[-1], to_json(ledger.hunks))
+    return writes
+
+
+@pytest.mark.parametrize("is_taken_back", [False, True])
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("turns", [(1, 2), (1, 1)], ids=["two turns", "one turn"])
+async def test_an_editor_has_kept_what_an_agent_wrote_before_its_last_write_and_the_users_line_right_beside_that(
+    tmp_path: Path, journal: Path, turns: tuple[int, int], seen_first: bool, is_taken_back: bool
+) -> None:
+    """The file has what the agent wrote on top, unless the command line has taken back everything there. (turns seed 1885185857)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    first = LINES.replace("four", "FOUR").replace("six\nseven", "SIX\nSEVEN")
+    second = first.replace("SIX\nSEVEN", "6\n7")
+    path.write_text(LINES if is_taken_back else second)
+    writes = stored_of_two(path, journal, [LINES, first, second], turns)
+    if is_taken_back:
+        with Store(journal) as store:
+            revert = entry(second, LINES, str(path), root=str(folder), agent="revert", via="disk")
+            store.finish(store.begin(revert, writes), "done")
+    kept = first.replace("five", "mine")
+    assert await rejected_in(folder, journal, kept, seen_first=seen_first) == TYPED
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("more", ["", "mine\n"], ids=["", "and the user's line"])
+async def test_an_editor_has_kept_a_part_of_what_an_agent_wrote_last(
+    tmp_path: Path, journal: Path, seen_first: bool, more: str
+) -> None:
+    """The user has typed over the rest. What is left of it stays under review."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    first = LINES.replace("four", "FOUR")
+    second = first.replace("one", "ONE").replace("six", "SIX")
+    path.write_text(second)
+    stored_of_two(path, journal, [LINES, first, second], (1, 2))
+    kept = more + second.replace("SIX", "mine")
+    left = more + LINES.replace("six", "mine")
+    assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+async def test_an_editor_has_kept_the_line_ends_that_an_agent_made(
+    tmp_path: Path, journal: Path, seen_first: bool
+) -> None:
+    """And the user's line, somewhere else."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    first = LINES.replace("four", "FOUR")
+    second = first.replace("one\n", "one\r\n")
+    path.write_bytes(second.encode())
+    stored_of_two(path, journal, [LINES, first, second], (1, 2))
+    kept, left = (text.replace("nine", "mine") for text in (second, LINES))
+    assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
+
+
 @pytest.mark.parametrize("does", ["keeps", "rejects"])
 async def test_what_the_user_decided_before_the_file_was_opened_stays_so(
     tmp_path: Path, journal: Path, does: str

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.ledgers import Ledgers
 
 BASE = "base1\nbase2\nbase3\nbase4\n"
@@ -43,3 +46,39 @@ def test_what_was_seen_while_the_journal_was_being_asked_is_still_to_be_found_ou
     for text in (other, SECOND, other):
         reviewed.seen(Text.of(text))
     assert reviewed.guessed == Text.of(other)
+
+
+def mine(text: str) -> str:
+    return "mine\n" + text
+
+
+@pytest.mark.parametrize("turns", [(1, 2), (1, 1)], ids=["two turns", "one turn"])
+@pytest.mark.parametrize("meanwhile", [mine, str], ids=["the user's line", ""])
+def test_two_writes_that_are_stashed_one_after_the_other_are_both_back(
+    turns: tuple[int, int], meanwhile: Callable[[str], str]
+) -> None:
+    """The user writes a line in between, so that no text is exactly as it was."""
+    first, second = (
+        BASE.replace("base2", "agent2"),
+        BASE.replace("base2", "agent2").replace("base4", "agent4"),
+    )
+    reviewed = Ledgers().at(DocumentUri("file:///a.txt"), Text.of(BASE), live=False)
+    for turn, (before, after) in zip(turns, [(BASE, first), (first, second)], strict=True):
+        author = Author("a", turn, f"w{before == first}")
+        reviewed.ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
+        reviewed.text = Text.of(after)
+    for text in (first, BASE, first, second):
+        reviewed.seen(Text.of(meanwhile(text)))
+    assert reviewed.ledger.base(meanwhile(second)) == meanwhile(BASE)
+    for text in (BASE, second):
+        reviewed.seen(Text.of(meanwhile(text)))
+    assert reviewed.ledger.base(meanwhile(second)) == meanwhile(BASE)
+
+
+@pytest.mark.parametrize("lf", ["\n", "base1\n"], ids=["all", "one"])
+def test_line_ends_that_an_agent_wrote_stay_under_review_beside_an_edit_elsewhere(lf: str) -> None:
+    ledger, after = Ledger(), BASE.replace(lf, lf.replace("\n", "\r\n"))
+    ledger.agent_edit(Text.of(BASE), diff(BASE, after), Text.of(after), Author("a", 1, "w1"))
+    reviewed = Ledgers().restore("file:///a.txt", after, ledger.hunks)
+    reviewed.opened(Text.of(after.replace("base4", "mine")))
+    assert reviewed.ledger.base(after.replace("base4", "mine")) == BASE.replace("base4", "mine")

@@ -19,6 +19,7 @@ import anyio
 from sidecar.core.hunk import writes_of
 from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.ledger import Hunk, Ledger
+from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import Told, led_to, retold
@@ -102,11 +103,13 @@ class Keeper:
             kept = self._more_in_what_was_stored(tracked, known)
         else:
             kept = await self._kept(uri) or await self._brought_back(tracked)
-        if kept is None and not tracked.is_clean():
-            kept = await self._kept_unsaved(tracked)
-            there = writes_of(() if known is None else known.ledger.hunks)
-            if kept is not None and there and writes_of(kept.hunks) <= there:
+        told = None if tracked.is_clean() else await self._kept_unsaved(tracked, kept)
+        if told is not None:
+            if kept is not None:
+                self._note_file(tracked, kept.text, kept.hunks)
+            elif known is not None and not _has_more(told, known, tracked.document.snapshot()):
                 return
+            kept = told
         if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
@@ -260,13 +263,16 @@ class Keeper:
         hunks = retold(await self._journal.told(path, text), text)
         return _Kept(text, hunks, ()) if hunks else None
 
-    async def _kept_unsaved(self, tracked: Tracked) -> _Kept | None:
-        """The review of a document that an editor kept unsaved, with what an agent had written, while the command line took that back in the file, or
-        while the file went. The user has typed in it since: no write led to its text."""
+    async def _kept_unsaved(self, tracked: Tracked, stored: _Kept | None) -> _Kept | None:
+        """The review of a document that an editor kept unsaved, with what an agent had written, while the file's text became another: the agent wrote on,
+        the command line took its work back, or the file went. The user has typed in it since: no write led to its text. None if nothing better is known
+        than what was `stored`."""
         path, now = to_path(tracked.document.uri), tracked.document.snapshot()
-        writes = () if path is None else await self._journal.told(path)
+        if path is None or (stored is not None and now.says(stored.text)):
+            return None
+        writes = await self._journal.told(path)
         size = len(now) * min(len(writes), _NEWEST)
-        return await aside(size, lambda: _kept_in(writes, str(now))) if writes else None
+        return await aside(size, lambda: _kept_in(writes, str(now), stored)) if writes else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
@@ -376,14 +382,34 @@ class Keeper:
         return tracked.settled_text()
 
 
-def _kept_in(writes: Sequence[Told], text: str) -> _Kept | None:
-    """The review of `text` (raw) by the newest of these writes (oldest first) that is in it. None if one led to the text itself."""
+def _kept_in(writes: Sequence[Told], text: str, stored: _Kept | None) -> _Kept | None:
+    """The review of `text` (raw) by the newest of these writes (oldest first) that is in it. None if one led to the text itself, or if the text does not
+    have all that leads from what was `stored` to what that write left: it goes on from what was stored."""
     if led_to(writes, text) is not None:
         return None
     newest = list(_with_starts(writes))[: -_NEWEST - 1 : -1]
     after = next((w.after for w, before in newest if has_change(text, (before, w.after))), None)
-    hunks = None if after is None else retold(writes, after)
-    return _Kept(after, hunks, ()) if after is not None and hunks else None
+    if after is None or (stored is not None and not _leads_over(stored.text, after, text)):
+        return None
+    hunks = retold(writes, after)
+    return _Kept(after, hunks, ()) if hunks else None
+
+
+def _leads_over(first: str, second: str, text: str) -> bool:
+    """Whether `text` has all that leads from `first` to `second`: line ends, too."""
+    merged = merge(first, text, second)
+    return first != second and isinstance(merged, Merged) and merged.changes.is_empty
+
+
+def _has_more(kept: _Kept, known: Reviewed, now: Text) -> bool:
+    """Whether anything is under review in `now` by what was kept that is not by what is `known`."""
+    there = known.ledger.hunks
+    if not there or not writes_of(kept.hunks) <= writes_of(there):
+        return True
+    tried = Reviewed(known.uri, Text.of(kept.text), Ledger(kept.hunks))
+    tried.opened(now)
+    parts, found = ({(h.start, h.end, h.said, h.was) for h in some} for some in (there, tried.ledger.hunks))
+    return parts < found
 
 
 def _with_starts(writes: Sequence[Told]) -> Iterator[tuple[Told, str | None]]:
