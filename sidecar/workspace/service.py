@@ -74,11 +74,11 @@ from sidecar.workspace.sessions.prompted import Prompted
 from sidecar.workspace.sessions.prompting import Prompting
 from sidecar.workspace.sessions.quiet import Quiet
 from sidecar.workspace.state.acts import now_at_most
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.turns import TurnOutcome, Turns
 
 REOPEN_SECONDS = 2.0

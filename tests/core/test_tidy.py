@@ -6,11 +6,13 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import sidecar
+from sidecar.workspace.state.tracked import Tracked
 
 ROOT = Path(sidecar.__file__).parent
 
@@ -119,6 +121,9 @@ LIBRARIES = {
 }
 
 
+TRACKED = {field.name for field in fields(Tracked)}
+
+
 def part_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
@@ -163,6 +168,19 @@ def opens(tree: ast.AST) -> Iterator[int]:
                 pass
 
 
+def sets(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The fields of an open document (`Tracked`) that are set from outside, and where. The names under which the code has such a document are few."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(
+                attr=field, ctx=ast.Store(), value=ast.Name(id=name) | ast.Attribute(attr=name)
+            ):
+                if field in TRACKED and name in {"tracked", "again", "opened"}:
+                    yield field, node.lineno
+            case _:
+                pass
+
+
 def room_of(name: str) -> int | None:
     """The number in ROOMS of `workspace.ROOM…`; None for anything else."""
     names = name.split(".")
@@ -187,6 +205,7 @@ def complaints(path: Path, tree: ast.AST) -> Iterator[str]:
             yield f"{name}:{line}: core imports the standard library only, not {module}"
         elif part == "core" and top in NOT_PURE:
             yield f"{name}:{line}: core does no IO: {module}"
+    yield from (f"{name}:{line}: Tracked has a method that sets {field}" for field, line in sets(tree))
     if part not in OPENS_FILES and name not in OPENS_FILES:
         yield from (f"{name}:{line}: files are opened in disk/ only" for line in opens(tree))
 
@@ -232,7 +251,10 @@ def test_imports_and_files(path: Path) -> None:
         ("workspace/x.py", "path.read_text()", "opened in disk/ only"),
         ("workspace/x.py", "from pathlib import Path\nPath('x').read_bytes()", "opened in disk/ only"),
         ("workspace/x.py", "resolved.read_bytes(limit)", None),
-        ("workspace/edits/x.py", "from sidecar.workspace.state.documents import Tracked", None),
+        ("workspace/x.py", "tracked.saved = text", "Tracked has a method"),
+        ("workspace/x.py", "conflict.tracked.apart, x = False, 1", "Tracked has a method"),
+        ("workspace/x.py", "session.saved = tracked.saved", None),
+        ("workspace/edits/x.py", "from sidecar.workspace.state.tracked import Tracked", None),
         ("workspace/edits/x.py", "from sidecar.workspace.behind.legs import Leg", "edits may not import"),
         ("workspace/review/x.py", "from sidecar.workspace.service import Workspace", "review may not import"),
         ("acp/x.py", "from sidecar import __version__", None),

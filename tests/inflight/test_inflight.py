@@ -14,7 +14,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.text import Text
 from sidecar.workspace.edits.sending import Sender, Sent
-from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.tracked import Landing, Tracked
 from tests.inflight.fuzz import summary
 from tests.inflight.run import play
 from tests.support.chunk_size import chunk_size

@@ -9,8 +9,8 @@ import pytest
 
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.turn_starts import TurnStarts
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.save_history import SaveHistory
+from sidecar.workspace.state.tracked import Tracked
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.file_time import tick

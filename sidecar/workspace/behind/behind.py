@@ -52,10 +52,10 @@ from sidecar.workspace.edits.recording import DiskChange, Recorder
 from sidecar.workspace.ports.ports import Editor, Level
 from sidecar.workspace.state.acts import changed_at, now_at_most
 from sidecar.workspace.state.acts import now as file_time
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import OnDisk
+from sidecar.workspace.state.tracked import Tracked
 
 EMPTY_SECONDS = 2.0
 """How long a command is given to fill a file that it emptied: `command > file` empties the file first."""
@@ -511,7 +511,7 @@ class Behind:
             gone = self._files.came(path, None if first is None else first.session)
             if gone is not None and not before and gone.old_text is not None:
                 before = normal(gone.old_text)
-            tracked.counted = tracked.kept(disk)
+            tracked.counts(disk)
             legs = await self._entering.begin_legs(path, before, legs) or []
             if seen is not None and begun and legs:
                 before, legs, seen.counted = seen.start, [*begun, *legs], True

@@ -33,9 +33,9 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.ports.side_by_side import LARGE_BYTES, side_by_side
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.turns import CANCELLED, FAILED
 
 log = logging.getLogger(__name__)

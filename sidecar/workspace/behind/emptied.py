@@ -14,9 +14,9 @@ from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.state.acts import changed_at, is_before
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.storage import OnDisk
+from sidecar.workspace.state.tracked import Tracked
 
 
 @dataclass(slots=True)

@@ -21,9 +21,9 @@ from sidecar.workspace.behind.legs import Leg, Seen, as_one, changes_of, raw_bef
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.documents import TakenBack, Tracked, out_of
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import TakenBack, Tracked, out_of
 
 
 class Entering:
@@ -152,7 +152,7 @@ class Entering:
         review = opened if clean is None else ReviewThen(raw, clean, opened.texts_seen)
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
-        tracked.review_when_opened = self.review(tracked.document.uri, str(tracked.document.snapshot()))
+        tracked.is_reviewed(self.review(tracked.document.uri, str(tracked.document.snapshot())))
 
     def enter_reopened(self, tracked: Tracked, seen: Seen, taken_back: Sequence[TakenBack] = ()) -> None:
         """Enters the change in a document that was opened again with the file's text. The unsaved work that conflicted

@@ -16,8 +16,8 @@ from sidecar.workspace.edits.door import NO_EDITS
 from sidecar.workspace.edits.ends import Ended, Landed, NotTaken, TakenOut, ended
 from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
+from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.watch import Watch
 
 MOVED = "the file or the document has just been changed"
@@ -58,11 +58,11 @@ class FromDisk:
         `reload_seconds`: how long the editor has for its own reload. `written_over`: what the disk's text lacks then,
         and what is put back. `about_to`: called before the editor is asked to take the text.
         """
-        tracked.apart = False
+        tracked.fits()
         if on_disk.text is None:
             return False
         if await self._reloaded(tracked, on_disk.text, reload_seconds):
-            tracked.together = tracked.kept(on_disk.text)
+            tracked.has(on_disk.text)
             await self.gives_back(tracked, written_over, on_disk.text)
             return True
         if before is None:
@@ -84,7 +84,7 @@ class FromDisk:
                     return False
         raw = self._editor.capabilities.fitted(now.raw, now.changes_in_raw(changes))
         if raw.is_empty and written_over is None:
-            tracked.together = tracked.kept(on_disk.text)
+            tracked.has(on_disk.text)
             return False
         end = await self.take(tracked, before, now, on_disk, raw)
         if isinstance(end, Landed):
@@ -132,24 +132,23 @@ class FromDisk:
         sent = await self._sender.put(tracked, raw, LABEL, WHAT, disk=Text.of(on_disk.text))
         end = ended(sent)
         if isinstance(end, Landed):
-            tracked.together = tracked.kept(on_disk.text)
+            tracked.has(on_disk.text)
         return end
 
     async def _reloaded(self, tracked: Tracked, text: str, seconds: float) -> bool:
         """Whether the editor takes the disk's text by itself within that time."""
         if tracked.says(text):
-            tracked.edited = tracked.user_dirty = False
+            tracked.is_unwritten()
             return True
         watch = Watch(tracked.document, Text.of(text))
-        tracked.quiet = True
         try:
-            reloaded = await watch.wait(seconds)
+            with tracked.quietly():
+                reloaded = await watch.wait(seconds)
         finally:
-            tracked.quiet = False
             watch.close()
         newer = len(watch.edits) - (watch.matched_at or 0)
         if reloaded:
-            tracked.edited = tracked.user_dirty = newer > 0
+            tracked.reloaded(newer)
         elif newer:
-            tracked.user_dirty = True
+            tracked.user_typed()
         return reloaded

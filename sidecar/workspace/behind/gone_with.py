@@ -19,8 +19,8 @@ from sidecar.workspace.behind.legs import raw_before
 from sidecar.workspace.behind.passing import Passing
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.tracked import Tracked
 
 
 class GoneWith:

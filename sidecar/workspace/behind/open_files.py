@@ -9,10 +9,10 @@ from dataclasses import replace
 from sidecar.core.normal import Normal
 from sidecar.core.uri import to_path
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.looking import Looking
 from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
+from sidecar.workspace.state.tracked import Tracked
 
 PEEKS = 5
 """How often a file that changes while it is read is read again."""

@@ -35,10 +35,10 @@ from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at, is_before
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
+from sidecar.workspace.state.tracked import Tracked
 
 OBSERVE_SECONDS = 5.0
 """How long a look waits for `opened` to be done."""
@@ -125,13 +125,13 @@ class Reconciler:
                 if is_old:  # not unsaved: the editor had it in memory, and the file was written since
                     tracked.not_yet(opened)
                 elif on_disk.text != opened:
-                    tracked.edited = tracked.user_dirty = True
+                    tracked.was_written()
                     if tracked.document.snapshot() == text:
                         # Or the editor read the file before somebody wrote it, and takes that change together with the next one
                         noted = Noted(text, tracked.hunks(), tracked.history.newest)
                         tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
                 else:
-                    tracked.together = tracked.saved
+                    tracked.has(tracked.saved)
             await self._keeper.restore(tracked)
             if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
                 return
@@ -239,12 +239,12 @@ class Reconciler:
             return text
         if is_save:
             return Text.of("") if tracked.saved is None else tracked.saved.text
-        tracked.stat = None
+        tracked.to_compare()
         return text
 
     def _over(self, tracked: Tracked) -> None:
         """The user has saved over what was in conflict with the document."""
-        tracked.apart = False
+        tracked.fits()
         self._conflicts.ended(tracked, "saved")
         self._settling.over(tracked.document.uri)
 
@@ -368,7 +368,8 @@ class Reconciler:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor took the disk's text, and the user typed since
                 tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
-                tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
+                tracked.fits()
+                tracked.has(on_disk.text)
                 await self._from_disk.gives_back(tracked, written_over, on_disk.text)
             else:
                 by_itself = await self._from_disk.bring_together(
@@ -381,17 +382,17 @@ class Reconciler:
                 )
                 is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen, on_disk)
                 if tracked.stat is None:  # the next look begins where this one did
-                    tracked.saved, tracked.since = tracked.kept(start.base), start.since
+                    tracked.begins_with(start.base, start.since)
                     if start.emptied is not None:
                         self._emptied.again(tracked, start.emptied, on_disk)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
-                tracked.edited = tracked.user_dirty = True
+                tracked.was_written()
             if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
                 newest = tracked.history.newest
                 noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
                 tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
-                tracked.edited = tracked.user_dirty = True  # the file lacks what somebody had saved
+                tracked.was_written()  # the file lacks what somebody had saved
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
@@ -434,7 +435,7 @@ class Reconciler:
             return None  # touched only
         if on_disk.text is not None and tracked.was_saved(on_disk.text):
             if tracked.says(on_disk.text):
-                tracked.edited = tracked.user_dirty = False
+                tracked.is_unwritten()
             return None  # saved by the editor: where the document differs now, it was edited since
         save: str | None = None  # on top of `before`
         if explained is None and on_disk.text is not None:
@@ -553,7 +554,8 @@ class Reconciler:
         return end
 
     async def _resolved(self, tracked: Tracked, disk: str, seen: Seen | None) -> None:
-        tracked.apart, tracked.together = False, tracked.kept(disk)
+        tracked.fits()
+        tracked.has(disk)
         if seen is not None:
             await self._settling.settle(tracked, seen, disk)
 

@@ -25,7 +25,7 @@ from sidecar.core.uri import to_path
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.sending import MIRROR_SECONDS, Sender
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Reloaded
-from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.watch import Watch
 
 LABEL = "Changed on disk"
@@ -38,7 +38,7 @@ which a key is pressed."""
 
 def keep_apart(editor: Editor, tracked: Tracked, why: str, lines: Sequence[int]) -> None:
     """Leaves the document without the disk's change, and tells the user. `lines`: from 0."""
-    tracked.apart = True
+    tracked.falls_apart()
     if editor.capabilities.conflicts:
         return  # it shows conflicts itself
     named = ", ".join(str(line + 1) for line in lines[:5])
@@ -73,9 +73,8 @@ class Reloader:
         edits = coordinates.edits(Text.of(disk), on_top)
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
         watch = Watch(document, Text.of(wanted))
-        tracked.quiet = True
         try:
-            with self._sender.following(tracked, watch) as followed:
+            with tracked.quietly(), self._sender.following(tracked, watch) as followed:
                 answer = await self._editor.reload(document.client_uri, document.version, edits, on_screen)
                 if not isinstance(answer, Reloaded):
                     return False
@@ -103,10 +102,9 @@ class Reloader:
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
         finally:
-            tracked.quiet = False
             watch.close()
         if reloaded:
-            tracked.together = tracked.kept(disk)
+            tracked.has(disk)
         if tracked.closed or reloaded:
             return True
         if answer.taken is None or answer.read is None:
@@ -214,8 +212,9 @@ class Reloader:
         reload may be used, because nothing can be typed during one."""
         match merge(before, replaced.text, str(text)):
             case Merged() as merged:
-                tracked.apart, proper = False, merged.apply(replaced.text)
-                tracked.together = tracked.kept(str(text))
+                proper = merged.apply(replaced.text)
+                tracked.fits()
+                tracked.has(str(text))
             case Conflict() as found:
                 lines = [hunk.start_line for hunk in found.hunks]
                 keep_apart(self._editor, tracked, "where you have unsaved changes", lines)

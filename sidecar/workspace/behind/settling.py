@@ -25,8 +25,8 @@ from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may delay the entering of a change."""

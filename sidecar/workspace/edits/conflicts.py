@@ -21,8 +21,8 @@ from sidecar.core.normal import Normal
 from sidecar.core.text import Encoding, Position, Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import EditorCapabilities
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.tracked import Tracked
 
 Origin = Literal["disk", "write"]
 Outcome = Literal["mine", "agent", "saved", "closed", "gone"]
@@ -170,10 +170,8 @@ class Conflicts:
             else:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk can be merged but still differ
-                    conflict.tracked.apart = False
-                    start = conflict.start(conflict.theirs, conflict.tracked.text())
-                    conflict.tracked.saved = conflict.tracked.kept(start)
-                    conflict.tracked.stat = None
+                    conflict.tracked.fits()
+                    conflict.tracked.not_yet(conflict.start(conflict.theirs, conflict.tracked.text()))
                     self.fits_again(conflict.tracked)
         return found
 

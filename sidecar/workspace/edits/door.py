@@ -40,8 +40,8 @@ from sidecar.workspace.edits.ends import (
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, End, Right, Sender, Sent, Stop
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal, Opens
-from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.queues import Queues, Ticket
+from sidecar.workspace.state.tracked import Landing, Tracked
 
 MAX_ATTEMPTS = 5
 """How often an edit may be refused before it is given up."""

@@ -14,7 +14,7 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.edits.sending import Sent, Stop
 from sidecar.workspace.edits.write_task import Misplaced
-from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.tracked import Tracked
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.ports.side_by_side import side_by_side
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 log = logging.getLogger(__name__)
 

@@ -168,7 +168,7 @@ class Recorder:
             tracked = self._state.documents.get(uri)
             is_open = tracked is not None
             if tracked is not None:
-                tracked.last_author, tracked.agents_edits = author, tracked.agents_edits + 1
+                tracked.agent_edits(author)
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             reviewed.ledger.agent_edit(before, changes, after, author)
             if not is_open:  # closed since: reopening it shows whether the disk has the change

@@ -33,7 +33,7 @@ from sidecar.core.text import Text
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone, Opens
-from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.tracked import Landing, Tracked
 from sidecar.workspace.state.watch import News, Watch
 
 ANSWER_SECONDS = SECONDS[Phase.ASKED]

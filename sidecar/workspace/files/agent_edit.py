@@ -30,9 +30,9 @@ from sidecar.workspace.edits.sending import Right, Stop
 from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, withdrawn
 from sidecar.workspace.files.reads import desynchronised
 from sidecar.workspace.ports.aside import LARGE, aside
-from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Landing, Tracked
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Conflict, tuple[str, Conflict] | None], None]
 """Called for a refused write. The last argument is the text from which it is a conflict, and that conflict."""

@@ -23,9 +23,9 @@ from sidecar.workspace.edits.write_task import (
 from sidecar.workspace.files.agent_edit import AgentEdit
 from sidecar.workspace.files.saving import COULD_NOT_SAVE, Saver
 from sidecar.workspace.ports.ports import Editor, Opens
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 _LOOKS = 3
 """How often a look is repeated if the document is closed and opened again meanwhile."""

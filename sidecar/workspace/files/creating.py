@@ -99,7 +99,7 @@ class Creator:
         author, before = self._behind.came(place.path, author)
         applied = self._recorder.live_edit(session, place.uri, author)
         applied(Text.of(before), changes_of(before, str(now)), now)
-        tracked.user_dirty = False
+        tracked.agent_alone()
         await task.believe(self._state.beliefs, place.uri, now)
         await self._recorder.finish(author, "done")
         if self._state.settings.writes == "confirm":

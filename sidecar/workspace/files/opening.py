@@ -9,8 +9,8 @@ import anyio
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document."""

@@ -17,10 +17,10 @@ from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.write_task import Undecided, WriteDone
 from sidecar.workspace.files.opening import Opener
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Saved
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 Saving = Literal["agents", "users", "typing", "rejection"]
 """What is saved: an agent's write, the user's own text, the user's text while they may be typing, or a text that was
@@ -116,14 +116,11 @@ class Saver:
         is_known = reviewed is not None and reviewed.live and tracked.flight is None
         mark = reviewed.ledger.mark() if reviewed is not None and is_known else None
         exact = whose in ("typing", "rejection")
-        tracked.text_at_save = None
-        tracked.saving = True
         try:
-            answer = await self._editor.save(document.client_uri, document.version, exact=exact)
+            with tracked.being_saved():
+                answer = await self._editor.save(document.client_uri, document.version, exact=exact)
         except (EditorGone, EditorRefused, EditorTimeout):
             answer = Saved(False)
-        finally:
-            tracked.saving = False
         if not answer.saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         if exact and not answer.typed:

@@ -42,10 +42,10 @@ from sidecar.workspace.files.reads import not_found
 from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.ports import Editor
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 HELD_TIMES = 2
 """How many times `max_file_bytes` a text may take in memory as a string, as it is sent to the editor. Python keeps one,

@@ -32,10 +32,10 @@ from sidecar.workspace.edits.sending import Stop
 from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import Audit, Editor, Journal
 from sidecar.workspace.review.rejection import TakesBack, leads_to
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 _LABEL = 80
 """The number of characters of a label or name that are shown or journalled."""

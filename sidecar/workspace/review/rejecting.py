@@ -27,9 +27,9 @@ from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, TakesBack, created, entry, leads_to
-from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Landing, Tracked
 
 FEW = 20
 """The most files that are opened in the editor to be reverted there, where the user can undo it. If there are more, opening each of them would

@@ -18,9 +18,9 @@ from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.edits.door import Intent, Planned
 from sidecar.workspace.edits.sending import End, Sent, Stop
 from sidecar.workspace.ports.ports import Journal
-from sidecar.workspace.state.documents import Landing, TakenBack, Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Landing, TakenBack, Tracked
 
 Plan = Callable[[int], Rejection]
 """Returns the rejection for a text of that length (code points), as the ledger stands."""

@@ -29,8 +29,8 @@ from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Stop
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import AgentFailed, Editor
-from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.tracked import Landing, Tracked
 
 Take = Literal["mine", "agent", "ask"]
 

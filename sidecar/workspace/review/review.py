@@ -35,9 +35,9 @@ from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.rejection import Job, Plan
 from sidecar.workspace.review.taking_back import TakingBack
 from sidecar.workspace.review.units import Unit, units
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.turns import Turns
 
 CANCEL_SECONDS = 10.0

@@ -24,9 +24,9 @@ from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.review.rejection import entry
-from sidecar.workspace.state.documents import TakenBack, Tracked, out_of
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import TakenBack, Tracked, out_of
 
 WAIT_SECONDS = 2.0
 """Seconds to wait for a write of the file that is in progress. If it takes longer, the rejected changes are under review again."""
@@ -94,7 +94,7 @@ class Unsaved:
                     await again.observed.wait()
                 if again.is_clean():
                     return False
-                again.taken_back = [*(one._replace(at=0) for one in taken_back), *again.taken_back]
+                again.was_taken_back(taken_back)
                 known = again
             if not await again.rest(WAIT_SECONDS) or again.closed:
                 break

@@ -27,11 +27,11 @@ from sidecar.workspace.files.reads import desynchronised, not_found
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.review.review import Review, Selector
 from sidecar.workspace.sessions.editor_context import EditorContext
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+from sidecar.workspace.state.tracked import Tracked
 
 READY_SECONDS = 15.0
 """Seconds within which an agent must start the tools that replace its own. After that it gets its own back."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from sidecar.core.json_types import Json
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.tracked import Tracked
 
 MAX_CALLS = 1024
 """The number of reads in progress that are remembered; the oldest are forgotten."""

@@ -38,11 +38,11 @@ from sidecar.workspace.ports.prompt_context import (
 )
 from sidecar.workspace.sessions.afterwards import Afterwards
 from sidecar.workspace.sessions.disk_readers import DiskReaders
-from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.tracked import Tracked
 
 MAX_TEXT = 256 * 1024
 """The limit for one embedded text, in bytes: a larger one would fill the agent's context with one file."""

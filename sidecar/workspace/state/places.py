@@ -17,9 +17,10 @@ from typing import Self
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import DocumentUri, from_path, is_untitled, normalise, to_path
 from sidecar.disk import Missing, Resolved, Roots
-from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.documents import Documents
 from sidecar.workspace.state.queues import Access
 from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.tracked import Tracked
 
 
 @dataclass(slots=True)

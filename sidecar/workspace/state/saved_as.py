@@ -11,8 +11,9 @@ from sidecar.core.belief import Beliefs
 from sidecar.core.change import Edit
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled
-from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.documents import Documents
 from sidecar.workspace.state.ledgers import Ledgers
+from sidecar.workspace.state.tracked import Tracked
 
 
 class SavedAs:

@@ -17,13 +17,14 @@ from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
-from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.documents import Documents
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.opaque import Opaque
 from sidecar.workspace.state.queues import Queues
 from sidecar.workspace.state.saved_as import SavedAs
 from sidecar.workspace.state.sessions import Session, Sessions
 from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.tracked import Tracked
 
 
 @dataclass(slots=True)
@@ -85,16 +86,7 @@ class State:
             case Action.SAVE:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
-                    tracked.saves += 1
-                    tracked.history.told()
-                    tracked.taken_back = (
-                        tracked.still_taken_back()
-                    )  # who saves what they brought back wants it
-                    if tracked.flight is not None:
-                        tracked.flight.story.saved(tracked)
-                    text = tracked.document.snapshot()
-                    if tracked.text_at_save is None:  # the user may save once more right after us
-                        tracked.text_at_save = text
+                    tracked.told_saved()
                     if self._may_be_written(tracked):
                         saved = self.text_saved(tracked, told)
                         self.documents.disk.written(uri, saved, self.beliefs.moment(), by_editor=True)
@@ -194,18 +186,16 @@ class State:
 
     def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
         tracked = self.documents.opened(document)
-        tracked.not_an_agents = self._others_edit
-        tracked.was_edited = self.edited
+        tracked.tells(self._others_edit, self.edited, lambda: self._hunks(document.uri))
         if document.desynchronised is None:
             self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
-        tracked.hunks = lambda: self._hunks(document.uri)
         if document.desynchronised is None:
-            text = tracked.opened_with = document.snapshot() if text is None else text
+            text = tracked.begins(text)
             self.reopened(tracked, text, early)
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
                 if not reviewed.live:
-                    tracked.review_when_opened = reviewed.ledger.now(str(reviewed.text))
+                    tracked.is_reviewed(reviewed.ledger.now(str(reviewed.text)))
                 # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
                 now = text if tracked.flight is None else tracked.settled_text()
                 is_known = self.documents.disk.was_taken_back(document.uri, reviewed.text, now)
@@ -232,7 +222,7 @@ class State:
             # The ledger learns of what came while an edit of ours is on its way when the edit is settled.
             closed = tracked.settled_text()
             reviewed.closed(closed)
-            tracked.lands_closed = partial(self._lands, reviewed, closed)
+            tracked.lands_in(partial(self._lands, reviewed, closed))
             file = None if tracked.history.is_told else tracked.hunks_then.file
             if file is not None and not tracked.is_clean():
                 reviewed.thrown_away(file.text, file.hunks)
