@@ -228,7 +228,7 @@ class Connection:
     def document(self, uri: DocumentUri) -> Document | None:
         return None if self._workspace is None else self._workspace.state.overlay.get(uri)
 
-    # lsp.service.LspWorkspace
+    # lsp.workspace_port.LspWorkspace
 
     async def new_session(
         self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]

@@ -53,7 +53,7 @@ The connection, and the sessions on it:
 What an agent requests:
 
     incoming.py         Incoming: the messages that an agent sends by itself
-    service.py          the workspace as this package sees it
+    workspace_port.py   the workspace as this package sees it
     asks.py             Asks: requests that wait for the user
     files.py            fs/read_text_file and fs/write_text_file
     command_line.py     CommandLine: what terminal/create runs

@@ -27,8 +27,8 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
-from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.starting_folder import starting_folder
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo

@@ -26,8 +26,8 @@ from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.own_tools.plugins import SERVER
-from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.ways import reads_disk, way_of
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest

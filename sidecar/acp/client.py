@@ -30,9 +30,9 @@ from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.sdk import AGENT_METHODS, PROTOCOL_VERSION, Connection, RequestError
-from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.core.escape import plain
 from sidecar.core.json_objects import joined
 from sidecar.core.json_types import Json

@@ -20,8 +20,8 @@ from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import quirks_of
 from sidecar.acp.read_only import AS_EVER, ReadOnly
-from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.starting_folder import starting_folder
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.core.escape import plain
 from sidecar.lasting import lasting
 from sidecar.workspace.ports.ports import AgentFailed

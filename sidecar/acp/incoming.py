@@ -34,9 +34,9 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS, RequestError
-from sidecar.acp.service import AnyWorkspace, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport
+from sidecar.acp.workspace_port import AnyWorkspace, ReadsNow, Ticket, Written
 from sidecar.core.any_text import AnyText, narrowed
 from sidecar.core.escape import plain
 from sidecar.core.held import Held

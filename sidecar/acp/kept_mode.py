@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from sidecar.acp.incoming import OpenSession
 from sidecar.acp.read_only import DENIED, ReadOnly
-from sidecar.acp.service import AnyWorkspace
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed
 

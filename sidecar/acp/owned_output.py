@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from sidecar.acp.dialect import OWNED
-from sidecar.acp.service import AnyWorkspace
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.session_ports import CommandEnd

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from sidecar.acp import command_line, errors
 from sidecar.acp.command_line import CommandLine, Run, merged
 from sidecar.acp.errors import Failure
-from sidecar.acp.service import AnyWorkspace
 from sidecar.acp.terminals import Terminal, Terminals, output_of, status_of
+from sidecar.acp.workspace_port import AnyWorkspace
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 

@@ -47,7 +47,7 @@ What the editor can request:
     ext.py            what this server adds to LSP: commands, methods and their payloads
     command_names.py  the names of these commands
     features.py       Features: registers requests, lenses and code actions
-    service.py        the parts of the workspace that are called
+    workspace_port.py the parts of the workspace that are called
     commands.py       Commands: `workspace/executeCommand`
     session_commands.py  SessionCommands: the same for conversations
     review.py         ReviewFeatures: lenses and actions *Keep* and *Reject*

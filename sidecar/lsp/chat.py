@@ -17,9 +17,9 @@ from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri
 from sidecar.lsp.narration import Narrator, Piece, one_line, visible
 from sidecar.lsp.questions import rejections_first
-from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.transcript_edit import PlanEdits, TranscriptEditor
 from sidecar.lsp.transcript_text import AGENT, YOU, Stream, appended, question_block, sent
+from sidecar.lsp.workspace_port import TaskStarter
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeout, Question
 
 _log = logging.getLogger(__name__)

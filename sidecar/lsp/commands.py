@@ -18,8 +18,8 @@ from pygls.exceptions import JsonRpcException
 
 from sidecar.lsp import ext
 from sidecar.lsp.protocol import CommandFailed, InvalidParams
-from sidecar.lsp.service import LspWorkspace, TaskStarter, words_of
 from sidecar.lsp.transcript import Transcripts
+from sidecar.lsp.workspace_port import LspWorkspace, TaskStarter, words_of
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
 
 _log = logging.getLogger(__name__)

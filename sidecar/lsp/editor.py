@@ -22,10 +22,10 @@ from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
 from sidecar.lsp.message_buttons import Button, MessageButtons
 from sidecar.lsp.progress import NoProgress, ProgressBoard
 from sidecar.lsp.questions import Questions, QuestionView
-from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.told_back import ToldBack
 from sidecar.lsp.updates import Updates
 from sidecar.lsp.wire_port import Wire
+from sidecar.lsp.workspace_port import TaskStarter
 from sidecar.workspace.ports.ports import (
     DocumentEdit,
     EditAnswer,

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from sidecar.core.json_types import Json
-from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
+from sidecar.lsp.workspace_port import TaskStarter
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 MOST = 16

@@ -10,8 +10,8 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
-from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
+from sidecar.lsp.workspace_port import TaskStarter
 from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 CREATE_WITHIN = 10.0

@@ -27,10 +27,10 @@ from sidecar.lsp import ext
 from sidecar.lsp.chat import PACE, Chat, ShownQuestion
 from sidecar.lsp.narration import one_line, visible
 from sidecar.lsp.questions import rejections_first
-from sidecar.lsp.service import Documents, LspWorkspace, TaskStarter, words_of
 from sidecar.lsp.transcript_edit import TranscriptEditor
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import NEW, prompt_section, question_line, sent
+from sidecar.lsp.workspace_port import Documents, LspWorkspace, TaskStarter, words_of
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, Option, Question
 
 _log = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.overlay import Document
 from sidecar.core.text import Encoding, Text
 from sidecar.core.uri import DocumentUri
-from sidecar.lsp.service import Documents
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import history
+from sidecar.lsp.workspace_port import Documents
 from sidecar.workspace.ports.ports import DocumentEdit, Editor
 
 _log = logging.getLogger(__name__)

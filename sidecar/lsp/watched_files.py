@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from lsprotocol import types
 
 from sidecar.core.uri import DocumentUri, normalise
-from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
+from sidecar.lsp.workspace_port import TaskStarter
 from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, EditorRefused
 
 _log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ In the sidecar:
     tokens.py        Tokens: which session a caller speaks for
     visits.py        Visit: one guest's process, for as long as its connection lasts
     calls.py         ToolCalls: one call: whose it is, which tool, its answer
-    service.py       the workspace as the tools see it
+    workspace_port.py the workspace as the tools see it
     kept.py          Kept: the memory that the texts of a call take
     arguments.py, answers.py     checked input, and output
     read_tools.py, write_tools.py, browse_tools.py, editor_tools.py     the tools by kind

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import ToolAnswer, listed, refused
 from sidecar.mcp.arguments import ToolArguments
-from sidecar.mcp.service import McpWorkspace
+from sidecar.mcp.workspace_port import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
 MAX_DEPTH = 20

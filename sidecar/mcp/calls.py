@@ -24,8 +24,8 @@ from sidecar.mcp.browse_tools import BrowseTools
 from sidecar.mcp.editor_tools import EditorTools
 from sidecar.mcp.kept import KeptTexts
 from sidecar.mcp.read_tools import ReadTools
-from sidecar.mcp.service import McpWorkspace, ToolSession
 from sidecar.mcp.tokens import WORKING, Tokens
+from sidecar.mcp.workspace_port import McpWorkspace, ToolSession
 from sidecar.mcp.write_tools import WriteTools
 
 log = logging.getLogger(__name__)

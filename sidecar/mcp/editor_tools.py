@@ -9,7 +9,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import ToolAnswer, listed, refused, said
 from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.schemas import MAX_SECONDS, SAVE, SECONDS
-from sidecar.mcp.service import McpWorkspace
+from sidecar.mcp.workspace_port import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
 

@@ -11,7 +11,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.mcp.answers import ToolAnswer, failed, refused, said, text_block
 from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.schemas import MAX_MANY
-from sidecar.mcp.service import McpWorkspace
+from sidecar.mcp.workspace_port import McpWorkspace
 from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket
 

@@ -15,7 +15,7 @@ from sidecar.core.replace import Replacement, replaced
 from sidecar.mcp.answers import ToolAnswer, failed, refused, said
 from sidecar.mcp.arguments import ToolArguments
 from sidecar.mcp.schemas import MAX_MANY
-from sidecar.mcp.service import McpWorkspace
+from sidecar.mcp.workspace_port import McpWorkspace
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.sessions.agent_tools import ToolSession
 from sidecar.workspace.state.queues import Ticket

@@ -33,7 +33,6 @@ LEFT: dict[str, str] = {
     "Left": _OPEN,
     "Listed": _OPEN,
     "Named": _OPEN,
-    "OnDisk": _OPEN,
     "Opened": _OPEN,
     "OwnTools": _DOORS,
     "Passing": _OPEN,

@@ -25,8 +25,16 @@ from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Stop
 from sidecar.workspace.files.opening import NotOpened, Opener
 from sidecar.workspace.files.saving import Saver
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
-from sidecar.workspace.review.on_disk import WAIT_SECONDS, OnDisk
-from sidecar.workspace.review.rejection import Job, Plan, Rejected, TakesBack, created, entry, leads_to
+from sidecar.workspace.review.disk_rejecting import WAIT_SECONDS, DiskRejecter
+from sidecar.workspace.review.rejection import (
+    Job,
+    PlanRejection,
+    Rejected,
+    TakesBack,
+    created,
+    entry,
+    leads_to,
+)
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.tracked import Landing, Tracked
@@ -62,12 +70,12 @@ class Rejecter:
         self._reconciler = reconciler
         self._journal = journal
         self._door = door
-        self._on_disk = OnDisk(state, journal)
+        self._on_disk = DiskRejecter(state, journal)
         self._few = anyio.CapacityLimiter(AT_ONCE)
         self._editing = anyio.CapacityLimiter(1)
         """Documents are reverted one after the other: VS Code needs a tab to save a document that nobody looks at, and when several were
         reverted at once, a tab stayed open."""
-        self._left_empty: dict[DocumentUri, tuple[Reviewed, Plan]] = {}
+        self._left_empty: dict[DocumentUri, tuple[Reviewed, PlanRejection]] = {}
         """Open documents of files that agents created and in which nothing is left: the user may undo that. The files go when they are closed."""
 
     async def reject(self, jobs: Sequence[Job]) -> list[Rejected]:
@@ -131,7 +139,7 @@ class Rejecter:
             await self._delete_empty(reviewed, opened, plan)
         return rejected
 
-    async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: Plan) -> bool:
+    async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: PlanRejection) -> bool:
         """Whether the file would have exactly the wanted text if it were opened, edited and saved. A file that cannot be read here is left to
         the editor. A file that is gone is not: the editor would create it."""
         if self._state.storage.stat(path) is None:
@@ -215,7 +223,7 @@ class Rejecter:
             return "the file is open with unsaved changes; save it or discard them first"
         return ""
 
-    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> None:
+    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: PlanRejection) -> None:
         """Remove a file that an agent created and in which nothing is left. As long as the editor holds the document, the editor removes it
         (VS Code keeps the document for a while after its tab is closed), unless the user has it open. Only our own extension knows that, so no
         other client is asked."""
@@ -241,7 +249,7 @@ class Rejecter:
         if not tracked.text().strip("\n"):
             await self._on_disk.put_back([Job(*left, str(tracked.document.snapshot()))])
 
-    async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
+    async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: PlanRejection) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()
         intent = _Rejection(self._state, self._journal, reviewed, plan)
         result = await self._door.edit(tracked, intent)
@@ -271,7 +279,7 @@ class _Rejection(TakesBack[Rejected]):
     _rejection: Rejection
     """The newest plan."""
 
-    def __init__(self, state: State, journal: Journal, reviewed: Reviewed, plan: Plan) -> None:
+    def __init__(self, state: State, journal: Journal, reviewed: Reviewed, plan: PlanRejection) -> None:
         super().__init__(state, journal, "reject", to_path(reviewed.uri) or reviewed.uri)
         self._its = reviewed
         self._plan = plan

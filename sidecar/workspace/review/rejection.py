@@ -22,7 +22,7 @@ from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.tracked import Landing, TakenBack, Tracked
 
-Plan = Callable[[int], Rejection]
+PlanRejection = Callable[[int], Rejection]
 """Returns the rejection for a text of that length (code points), as the ledger stands."""
 
 
@@ -43,7 +43,7 @@ class Job:
     """The hunks of one document to be reverted."""
 
     reviewed: Reviewed
-    plan: Plan
+    plan: PlanRejection
     emptied: str | None = None
     """The text with which the editor saved the file when nothing was left in it. Such a file is removed if an agent created it."""
 

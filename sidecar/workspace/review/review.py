@@ -32,7 +32,7 @@ from sidecar.workspace.review.closed_files import ClosedFiles
 from sidecar.workspace.review.committed import Committed
 from sidecar.workspace.review.decided import Decided, Tell
 from sidecar.workspace.review.rejecting import Rejecter
-from sidecar.workspace.review.rejection import Job, Plan
+from sidecar.workspace.review.rejection import Job, PlanRejection
 from sidecar.workspace.review.taking_back import TakingBack
 from sidecar.workspace.review.units import Unit, units
 from sidecar.workspace.state.ledgers import Reviewed
@@ -362,7 +362,7 @@ class Review:
         ]
 
 
-def _plan(reviewed: Reviewed, hunks: Iterable[Hunk], selector: Selector) -> Plan:
+def _plan(reviewed: Reviewed, hunks: Iterable[Hunk], selector: Selector) -> PlanRejection:
     ids = tuple(hunk.id for hunk in hunks)
     return lambda length: reviewed.ledger.reject(length, ids, selector.whose)
 

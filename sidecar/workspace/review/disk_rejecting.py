@@ -1,4 +1,4 @@
-"""OnDisk: reverts hunks in files that are not open, many at a time, with one transaction of the journal, parallel saves, and one wait for each
+"""DiskRejecter: reverts hunks in files that are not open, many at a time, with one transaction of the journal, parallel saves, and one wait for each
 folder.
 
 Nearly all of a save is waiting for the disk, which handles several at once as fast as one. The journal first says what is to be done, and each file
@@ -54,7 +54,7 @@ class _Planned:
     """The bytes to write. None: the file is removed."""
 
 
-class OnDisk:
+class DiskRejecter:
     """Reverts hunks on the disk for one workspace."""
 
     def __init__(self, state: State, journal: Journal) -> None:
