@@ -11,7 +11,7 @@ from sidecar.workspace.state.save_history import SaveHistory
 def edited(history: SaveHistory, rope: Rope, text: str) -> None:
     edit = Edit(0, len(rope), text)
     rope.apply(None, text, "utf-16")
-    history.edited(rope, edit)
+    history.edited(rope, edit, history.newest + 1)
 
 
 def test_a_save_that_was_not_carried_out_is_nowhere_taken_for_one() -> None:
@@ -20,9 +20,9 @@ def test_a_save_that_was_not_carried_out_is_nowhere_taken_for_one() -> None:
     edited(history, rope, "mine\n")
     history.told()
     edited(history, rope, "theirs\n")
-    assert history.saved_before("theirs\n") is not None
+    assert history.saved_before(history.newest) == "mine\n"
     history.untold()
-    assert history.saved_before("theirs\n") is None
+    assert history.saved_before(history.newest) is None
 
 
 def test_of_texts_that_are_equally_far_from_the_disks_the_save_is_of_the_oldest() -> None:
@@ -50,3 +50,50 @@ def test_what_was_typed_after_that_was_perhaps_not_saved() -> None:
     edited(history, rope, "base\none and typed\n")
     history.told()
     assert history.base("base\none\nagent 2\n", "agent 1\none\n") == "base\none\n"
+
+
+def test_what_an_editor_takes_over_by_itself_is_in_place_of_what_it_had_saved() -> None:
+    """Whatever else is nearer to it, and even if the user had typed more when the save was reported, and has taken that back."""
+    history, rope = SaveHistory(Text.of("one\ntwo\n")), Rope("one\ntwo\n")
+    edited(history, rope, "mine\ntwo\n")
+    edited(history, rope, "mine, too\ntwo\n")
+    history.told()
+    edited(history, rope, "mine\ntwo\n")
+    edited(history, rope, "one\nTWO\n")
+    assert history.saved_before(history.newest) == "mine\ntwo\n"
+
+
+def test_it_may_take_that_over_in_several_changes() -> None:
+    """None of the texts in between was ever saved."""
+    history, rope = SaveHistory(Text.of("one\ntwo\n")), Rope("one\ntwo\n")
+    edited(history, rope, "mine\ntwo\n")
+    history.told()
+    for edit in (Edit(0, 4, "one"), Edit(4, 7, "TWO")):
+        rope.splice(edit.start, edit.end, edit.new)
+        history.edited(rope, edit, 2)
+    assert str(rope.snapshot()) == "one\nTWO\n"
+    assert history.saved_before(history.newest) == "mine\ntwo\n"
+
+
+def test_what_the_user_typed_since_and_threw_away_was_not_saved() -> None:
+    history, rope = SaveHistory(Text.of("one\ntwo\n")), Rope("one\ntwo\n")
+    edited(history, rope, "mine\ntwo\n")
+    history.told()
+    edited(history, rope, "not this\ntwo\n")
+    edited(history, rope, "one\nTWO\n")
+    assert history.saved_before(history.newest) == "mine\ntwo\n"
+
+
+def test_what_was_taken_over_in_between_was_not_saved() -> None:
+    """Even if the document had the same text once, and that was perhaps saved."""
+    history, rope = SaveHistory(Text.of("one\ntwo\n")), Rope("one\ntwo\n")
+    edited(history, rope, "")
+    edited(history, rope, "mine\ntwo\n")
+    history.told()
+    edited(history, rope, "")
+    edited(history, rope, "one\nTWO\n")
+    assert history.saved_before(history.newest) == "mine\ntwo\n"
+    history.told()
+    edited(history, rope, "one\ntwo\n")
+    edited(history, rope, "one\n2\n")
+    assert history.saved_before(history.newest) == "one\nTWO\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,27 @@ async def calls(turn: Turn, kind: str, *names: str, call: str, puts: str | None 
     turn.says(kind, *names, call=call, status="completed")
     await asyncio.sleep(2)
     tick()
+
+
+TAKES_AT_ONCE = {
+    name: replace(habits, reloads=0.05) for name, habits in TAKES_EDITS.items() if not habits.reopens
+}
+"""Editors that take what is new on the disk at once, and tell of it as of any change."""
+
+
+async def writes_anew(turn: Turn, editor: FakeEditor, text: str, takes: str) -> None:
+    """A command writes the file. Of that, the editor `takes` "what it writes"; or the file is empty first, and it takes "that it is empty" or "both"."""
+    turn.says("execute", call="w")
+    tick()
+    for puts, is_taken in (("", takes != "what it writes"), (text, takes != "that it is empty")):
+        if puts or is_taken:
+            turn.puts("a.txt", puts)
+        if is_taken:
+            editor.looks_at_disk()
+            await asyncio.sleep(0.06)
+        tick()
+    turn.says("execute", call="w", status="completed")
+    await asyncio.sleep(4)
 
 
 async def after_is_reviewed(bench: Bench, editor: FakeEditor) -> None:
@@ -606,5 +628,95 @@ def test_what_was_saved_right_before_a_write_is_what_that_was_made_of(
         await bench.workspace.review.reject(Selector(everything=True))
         await asyncio.sleep(2)
         assert editor.text("a.txt") == users
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("takes", ["what it writes", "that it is empty", "both"])
+@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+def test_what_was_saved_right_before_a_write_that_was_made_of_an_earlier_save_stays(
+    tmp_path: Path, habits: Habits, takes: str
+) -> None:
+    """The user saves twice in one line. The agent has read only the first save, and nobody has seen the bytes of the second one when a command writes the
+    file, and the editor takes that at once. The first save is nearer to what is written. A command may empty the file first."""
+    first, second = (BASE.replace("three", line) for line in ("first", "second"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "three", "first")
+        await calls(turn, "execute", call="r")
+        editor.replaces("a.txt", "first", "second")
+        assert editor.saves("a.txt")
+        tick()
+        await writes_anew(turn, editor, first.replace("five", "FIVE"), takes)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == second.replace("five", "FIVE")
+        assert [(old.strip(), new.strip()) for _, old, new in listed(bench)] == [("five", "FIVE")]
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == second
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("takes", ["what it writes", "that it is empty", "both"])
+@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+def test_what_was_saved_right_before_a_write_that_was_made_of_it_may_be_taken_away(
+    tmp_path: Path, habits: Habits, takes: str
+) -> None:
+    """What is written shows that the agent has read the second save: what else is gone of that is the agent's change."""
+    second = BASE.replace("one", "a line of mine").replace("three", "second")
+    written = second.replace("second", "a long line of its own").replace("five", "FIVE")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "three", "first")
+        await calls(turn, "execute", call="r")
+        editor.replaces("a.txt", editor.text("a.txt"), second)
+        assert editor.saves("a.txt")
+        tick()
+        await writes_anew(turn, editor, written, takes)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == written
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == second
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("then", ["", "the user saves", "it removes it"])
+@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+def test_what_was_saved_right_before_a_command_emptied_the_file_is_what_that_took_away(
+    tmp_path: Path, habits: Habits, then: str
+) -> None:
+    """Nobody has seen the bytes of that save, and the editor shows at once that the file is empty."""
+    second = BASE.replace("three", "second")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "three", "first")
+        editor.replaces("a.txt", "first", "second")
+        assert editor.saves("a.txt")
+        tick()
+        turn.says("execute", call="w")
+        tick()
+        turn.puts("a.txt", "")
+        editor.looks_at_disk()
+        await asyncio.sleep(0.06)
+        tick()
+        if then == "the user saves":
+            editor.replaces("a.txt", "", "typed\n")
+            assert editor.saves("a.txt")
+        elif then:
+            Path(turn.bench.path("a.txt")).unlink()
+        await asyncio.sleep(2)
+        tick()
+        turn.says("execute", call="w", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        await asyncio.sleep(2)
+        assert editor.text("a.txt") == second + ("typed\n" if then == "the user saves" else "")
 
     play(tmp_path, habits, script, before=opened, after=after)

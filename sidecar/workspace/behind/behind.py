@@ -400,6 +400,15 @@ class Behind:
             return
         self._passing.note(tracked.document.uri, start, text, at)
 
+    def saved_before(self, tracked: Tracked, before: str, taken: int, at: int) -> str:
+        """What the file of an open document said (compared form) when somebody wrote, at the time `at` (acts.py), what the editor took over as the text
+        with the number `taken`: the save right before that, although nobody has seen its bytes; else `before`, what the file was known to say."""
+        save = tracked.history.saved_before(taken)
+        if save is None:
+            return before
+        self.passes(tracked, save, tracked.history.saved_at(at), start=before)
+        return save
+
     async def said(self, tracked: Tracked, path: str, text: str) -> bool:
         """Whether the file of a document is known to have last said `text` (compared form), before what is found there now."""
         session = self._evidence.during(path)
@@ -435,7 +444,8 @@ class Behind:
             if gone is not None and gone.old_text is not None:
                 before = normal(gone.old_text)
             text, at = texts[-1]
-            save = tracked.history.saved_before(text)
+            number = tracked.history.number(text)
+            save = None if number is None else tracked.history.saved_before(number)
             under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
             self._passing.are(uri, before, [*texts[:-1], *under])
             seen = await self.seen(tracked, path, before, text, at)

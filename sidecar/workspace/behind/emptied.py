@@ -78,11 +78,15 @@ class Emptied:
             self._emptied[tracked.document.uri].filled_at = changed_at(on_disk.stat)
 
     def taken(self, tracked: Tracked) -> int | None:
-        """Since when the file was empty, if the document has taken that and is still empty. Forgets it."""
-        emptied = self._emptied.pop(tracked.document.uri, None)
+        """Since when the file was empty, if the document has taken that and is still empty."""
+        emptied = self._emptied.get(tracked.document.uri)
         if emptied is None or not is_empty(tracked) or not _has_taken_that(tracked, emptied.at):
             return None
         return emptied.at
+
+    def filled(self, tracked: Tracked) -> None:
+        """The file says something again, and that is about to be brought into the document."""
+        self._emptied.pop(tracked.document.uri, None)
 
     def over(self, tracked: Tracked) -> None:
         """Whatever had emptied the file, it says what the document said."""
@@ -110,7 +114,9 @@ class Emptied:
         emptied = self._emptied.get(uri)
         if emptied is None or before is None or not _has_taken_that(tracked, emptied.at):
             return True
-        empty = self._files.empty
+        empty, taken = self._files.empty, tracked.history.emptied
+        if taken is not None:
+            self._behind.saved_before(tracked, str(before), taken, emptied.at)
         async with self._behind.one_at_a_time(tracked):
             seen = await self._behind.seen(
                 tracked, path, str(before), empty, emptied.at, since=tracked.since, emptied=True

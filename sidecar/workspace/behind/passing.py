@@ -62,7 +62,10 @@ class Passing:
             old = since is not None and (seen.stat == since or seen.at < changed_at(since))
             if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
                 text = normal(decoded.text)
-                found.append((text if disk.endswith("\n") else text.removesuffix("\n"), seen.at))
+                is_ended = (
+                    disk.endswith("\n") or not disk
+                )  # an empty text tells nothing of the ends of others
+                found.append((text if is_ended else text.removesuffix("\n"), seen.at))
         return sorted(found, key=lambda one: one[1])
 
     def clear(self) -> None:

@@ -380,6 +380,8 @@ class Reconciler:
                     written_over,
                     about_to,
                 )
+                if start.emptied is not None and not by_itself and tracked.says(on_disk.text or ""):
+                    await self._from_disk.gives_back(tracked, written_over, on_disk.text or "")
                 is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen, on_disk)
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.begins_with(start.base, start.since)
@@ -420,16 +422,24 @@ class Reconciler:
         told = tracked.history.told_text() if explained is None else None
         if told is not None and _refuses(tracked, told, on_disk, tracked.history.told_at):
             tracked.not_saved(told)  # known here before `saved` finds it
-        if explained is None and on_disk.text is not None and tracked.said is not None:
-            save, saves = tracked.history.base_now(on_disk.text, before), tracked.saves
+        # `taken`: the text that the editor took over from the disk by itself
+        emptied, taken = self._emptied.taken(tracked), None
+        if explained is not None:
+            taken = explained[0]
+        elif emptied is not None:
+            taken = tracked.history.emptied
+        if taken is None and on_disk.text is not None and tracked.said is not None:
+            save, saves = tracked.history.base(on_disk.text, before), tracked.saves
             if save is not None and save != before:  # nobody saw its bytes, or what it was saved over
                 saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
                 await behind.saved_over(tracked, path, save, saved_at)
-                if tracked.closed or tracked.saves != saves or self._storage.stat(path) != on_disk.stat:
+                is_same = self._storage.stat(path) == on_disk.stat and self._emptied.taken(tracked) is None
+                if tracked.closed or tracked.saves != saves or not is_same:
                     return None
         if tracked.flight is not None:
             return None  # what the disk says may be part of it
-        was_told, emptied = tracked.history.is_told, self._emptied.taken(tracked)
+        was_told = tracked.history.is_told
+        self._emptied.filled(tracked)
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before and emptied is None:
             return None  # touched only
@@ -437,23 +447,21 @@ class Reconciler:
             if tracked.says(on_disk.text):
                 tracked.is_unwritten()
             return None  # saved by the editor: where the document differs now, it was edited since
-        save: str | None = None  # on top of `before`
-        if explained is None and on_disk.text is not None:
-            before = tracked.history.base(on_disk.text, before)
-        elif explained is not None and on_disk.text is not None:
-            save = tracked.history.unseen_save(on_disk.text)
-            if save is not None and before is not None:
-                saved_at = tracked.history.saved_at(changed_at(on_disk.stat))
-                behind.passes(tracked, save, saved_at, start=before)
+        said = before  # by the file, until somebody wrote `on_disk`
+        if taken is None and on_disk.text is not None:
+            before = said = tracked.history.base(on_disk.text, before)
+        elif taken is not None and before is not None:
+            said = behind.saved_before(tracked, before, taken, changed_at(on_disk.stat))
+        if on_disk.text is not None:
+            tracked.history.written_over(None if explained is None else explained[0])
         # The mirror has nothing of an undecided conflict: the file's text is measured from where the conflict began.
         undecided = self._conflicts.on_disk(tracked)
         base, written_over = before, None
         if undecided is not None and on_disk.text is not None:
             base = undecided.said if emptied is not None else undecided.start(on_disk.text, tracked.text())
             written_over = None if base == undecided.said else WrittenOver(base, undecided.said)
-        if base is not None and on_disk.text and emptied is None and undecided is None:
+        if said is not None and on_disk.text and undecided is None:
             # The author may have read a save that nobody here has seen on the disk
-            said = base if save is None else save
             read = behind.had_read(tracked, path, said, on_disk.text, changed_at(on_disk.stat))
             if read != said:
                 base, written_over = read, WrittenOver(read, said)

@@ -40,14 +40,14 @@ class SaveHistory:
 
     def __init__(self, text: Text) -> None:
         self._past = Past(text)
-        self._told: int | None = None
-        """The number of the newest text when a save was last reported. None if its bytes were found on the disk."""
-        self._told_first: int | None = None
-        """The same for the first of the saves that were reported since the disk was last found to hold one of the texts."""
+        self._tells: list[int] = []
+        """The number of the newest text at each report of a save since the disk was last looked at; of many, the newest. None of the bytes was found."""
         self.told_at = 0
         """When the last save was reported, found on the disk or not."""
         self.told_by = 0
         """The latest time that a file changed before that can have."""
+        self._known = 0
+        """The number of the text that the disk was last found to hold, or of the newest one when it was found to hold none."""
         self._outside = 0
         """The number of the newest text when the disk was last found to hold none of the texts. This text and those before it can be on the disk again
         only through a save."""
@@ -60,11 +60,15 @@ class SaveHistory:
         """When the document was opened."""
         self.is_opened_empty = len(text) <= 1 and not str(text).strip("\n")
         """Whether the document had no text when it was opened."""
+        self.emptied = 0 if self.is_opened_empty else None
+        """The number of the text that the last edit that left nothing led to, or of the empty text with which it was opened. None: there never was any."""
         self.emptied_by = now_at_most() if self.is_opened_empty else None
         """The latest time that a file changed before the last edit that left nothing, or before the document was opened empty, can have. None: it
         never was."""
         self._times = array("q")
         """When each of the newest texts came up."""
+        self._versions = array("q")
+        """The document's version in the notification that led to each of them."""
         self._encoding: str | None = None
         """The file's encoding, once bytes that are not UTF-8 were found to be one of the texts in that encoding."""
 
@@ -87,14 +91,15 @@ class SaveHistory:
         except UnicodeDecodeError:
             return None
 
-    def edited(self, document: Rope, edit: Edit) -> None:
-        """Record an edit that led to the current text of `document`."""
+    def edited(self, document: Rope, edit: Edit, version: int) -> None:
+        """Record an edit that led to the current text of `document`, told under that version."""
         self._past.edited(document, edit)
         self._times.append(file_time())
+        self._versions.append(version)
         if len(document) <= 1 and not document.slice(0, len(document)).strip("\n"):
-            self.emptied_by = now_at_most()
+            self.emptied, self.emptied_by = self._past.newest, now_at_most()
         if len(self._times) > 2 * MAX_TIMES:
-            del self._times[:MAX_TIMES]
+            del self._times[:MAX_TIMES], self._versions[:MAX_TIMES]
 
     @property
     def newest(self) -> int:
@@ -146,16 +151,19 @@ class SaveHistory:
 
     def told(self) -> None:
         """Record a didSave."""
-        self._told = self._past.newest
+        self._tells = [*self._tells[1 - MAX_BASES :], self._past.newest]
         self.told_at, self.told_by = file_time(), now_at_most()
-        self._told_first = self._told if self._told_first is None else self._told_first
         self._telling.set()
         self._telling = anyio.Event()
 
     @property
+    def _told(self) -> int | None:
+        return self._tells[-1] if self._tells else None
+
+    @property
     def is_told(self) -> bool:
         """Whether a save was reported whose bytes nobody has found on the disk yet."""
-        return self._told is not None
+        return bool(self._tells)
 
     def told_text(self) -> Text | None:
         """The document's text when such a save was last reported. None if there is none, or the text is forgotten."""
@@ -163,7 +171,7 @@ class SaveHistory:
 
     def untold(self) -> None:
         """Record that no save reported since the disk was last read was made."""
-        self._told = self._told_first = None
+        self._tells = []
 
     def explains(self, disk: str, *, unended: bool) -> tuple[int, Explained] | None:
         """The number of the text that equals the disk's text, `disk` (compared form), and how that is explained. None if no text does.
@@ -194,43 +202,55 @@ class SaveHistory:
         `by_editor`: a save put it there. Otherwise, a reported save of this or a later text stays open: it was reported only after the disk was read,
         and nobody has seen its bytes."""
         self._past.saved(number)
-        if by_editor or self._told is None or self._told < number:
-            self._told = self._told_first = None
-        elif self._told_first is not None and self._told_first < number:
-            self._told_first = self._told
+        self._known = number
+        self._tells = [] if by_editor else [told for told in self._tells if told >= number]
         return number != self._past.newest, number < self._users
 
     def base(self, disk: str, known: str | None) -> str | None:
-        """The base of a change from outside that led to `disk`; all texts in the compared form. `known`: the text last found on the disk. If a save was
-        reported since and nobody saw its bytes, the base is the closest of `known` and the texts that it may have saved."""
-        base = self.base_now(disk, known)
-        self._told, self._outside = None, self._past.newest
-        return base
-
-    def base_now(self, disk: str, known: str | None) -> str | None:
-        """Like `base`, while it is not known yet that the disk has `disk`."""
+        """The base of a change from outside that led to `disk`, which the editor has not taken over; all texts in the compared form. `known`: the text last
+        found on the disk. If a save was reported since and nobody saw its bytes, the base is the closest of `known` and the texts that it may have saved:
+        it may have saved an older one than that of the report, and what was typed since is in the document."""
         if self._told is None or known is None:
             return known
         return _closest([*self._saveable(self._told), known], disk)
+
+    def written_over(self, taken: int | None) -> None:
+        """Record that the disk holds what somebody else wrote over all reported saves. `taken`: the number of the text as which the editor has taken that
+        over; None: it has not."""
+        self._tells, self._known = [], self._past.newest if taken is None else taken
+        if taken is None:
+            self.put_there()
 
     def put_there(self) -> None:
         """Record that somebody else wrote or removed the file: its text is none of the document's saves, even if the document had it."""
         self._outside = self._past.newest
 
-    def unseen_save(self, disk: str) -> str | None:
-        """The text (compared form) that was saved before the disk got `disk`, which is also the document's text. None if no save was reported whose
-        bytes nobody saw."""
-        told, self._told = self._told, None
-        texts = [] if told is None else self._saveable(told)
-        return _closest(texts, disk) if texts else None
+    def saved_before(self, taken: int) -> str | None:
+        """The text (compared form) that was saved before the editor took over from the disk the text with this number. None if no save was reported by then
+        whose bytes nobody saw.
 
-    def saved_before(self, disk: str) -> str | None:
-        """The saved text over which somebody wrote `disk`, a text that the document has had too: of the earlier texts that the user may have saved, the
-        one closest to `disk`. Both in the compared form. None if no save was reported before the document had `disk`."""
-        number, first = self._past.find(disk), self._told_first
-        is_over = number is not None and first is not None and first < number
-        texts = self._saveable(number - 1) if number is not None and is_over else []
-        return _closest(texts, disk) if texts else None
+        An editor does that by itself only with a document that has nothing unsaved. So that had the saved text right before, even if another one was newest
+        when the save was reported. If what it had was not typed since the save before, it came from the disk, too, or the user threw away what they had
+        typed since the report."""
+        tells = [told for told in self._tells if told < taken]
+        if not tells:
+            return None
+        told, known = tells[-1], max([self._known, *tells[:-1]])
+        if self.emptied is not None and told < self.emptied < taken:
+            taken = self.emptied  # it took that first
+        before = taken - 1
+        while before > told and self._came_with(before) == self._came_with(before + 1):
+            before -= 1
+        text = self.text(before)
+        number = None if text is None else self._past.find(normal(str(text)), since=known + 1)
+        if number is None or number > told:
+            text = self.text(told)
+        return None if text is None else normal(str(text))
+
+    def _came_with(self, number: int) -> int | None:
+        """The version of the notification that led to the text with this number; None if it is not known any more."""
+        place = len(self._versions) - 1 - (self._past.newest - number)
+        return self._versions[place] if place >= 0 else None
 
     def saved_at(self, over: int) -> int:
         """The latest time at which the last reported save can have been made, if somebody wrote the file over it at the time `over`."""

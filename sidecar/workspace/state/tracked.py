@@ -164,7 +164,7 @@ class Tracked:
         return self.refused[1]
 
     def on_edit(self, document: Document, edit: Edit) -> None:
-        self.history.edited(document.rope, edit)
+        self.history.edited(document.rope, edit, document.version)
         was_clean, self.edited = not self.edited, True
         if self.hunks_then.is_due(self.saves, is_clean=was_clean):
             self._note(was_clean=was_clean)
