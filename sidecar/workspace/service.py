@@ -254,10 +254,11 @@ class Workspace:
             )
         else:
             text = self.state.text_saved(tracked, modification)
-            over = self._reconciler.saved_now(tracked)
+            told_at = now_at_most()
+            over = self._reconciler.saved_now(tracked, text, told_at)
             if over is not None:
                 self._tasks.start_soon(self._disk_watch.saving, tracked, over)
-            self._tasks.start_soon(self._saved, tracked, text, now_at_most())
+            self._tasks.start_soon(self._saved, tracked, text, told_at)
 
     async def _review_closed(self, uri: DocumentUri) -> None:
         """Forget the review of a closed document after a while. Neovim and eglot report a reload as close and open, and an undo may go back beyond

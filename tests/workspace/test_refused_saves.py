@@ -1,4 +1,5 @@
-"""Law: what the user typed stays until the disk has said it, whatever programs and agents write there and whatever saves the editor tells of."""
+"""Laws about saves that the editor tells of and did not make: what the user typed stays until the disk has said it, whatever programs and agents write
+there; and what programs wrote there before the agent did is not the agent's."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import pytest
 
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, NEOVIM_OURS, VSCODE, Habits
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import BASE, Turn, opened, play
+from tests.workspace.test_behind import BASE, Turn, listed, opened, play
 
 
 class People:
@@ -75,5 +77,76 @@ def test_what_never_was_on_the_disk_is_still_there(tmp_path: Path, habits: Habit
     async def after(bench: Bench, editor: FakeEditor) -> None:
         (user,) = people
         assert [token for token in user.unsaved if token not in editor.text("a.txt")] == []
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("closes", [False, True])
+@pytest.mark.parametrize("later", [0, 0.06, 0.4])
+@pytest.mark.parametrize("agent_later", [0.2, 0.3, 0.5])
+@pytest.mark.parametrize("habits", [NEOVIM, NEOVIM_OURS], ids=["neovim", "neovim, ours"])
+def test_what_a_program_wrote_before_the_agent_is_not_the_agents(
+    tmp_path: Path, habits: Habits, agent_later: float, later: float, closes: bool
+) -> None:
+    """The user types and saves meanwhile, and Neovim, which was told not to write over that file, tells of each save. It may be closed without a save
+    before anybody has found out that there was none."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.puts("a.txt", f"program\n{BASE}")
+        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
+        tick()
+        await asyncio.sleep(later)
+        editor.saves("a.txt")
+        editor.replaces("a.txt", "three\n", "three and\n")
+        editor.saves("a.txt")
+        await asyncio.sleep(0.03)
+        editor.replaces("a.txt", "three and\n", "three and more\n")
+        await asyncio.sleep(agent_later)
+        tick()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", f"agent\nprogram\n{BASE}")
+        turn.says("edit", "a.txt", status="completed")
+        await asyncio.sleep(0.05)
+        if closes:
+            editor.saves("a.txt")
+            await asyncio.sleep(0.1)
+            editor.closes("a.txt")
+            await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "", "agent\n")]
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("closed_later", [0.1, 0.3, 0.5, 1])
+@pytest.mark.parametrize("habits", [NEOVIM, NEOVIM_OURS], ids=["neovim", "neovim, ours"])
+def test_nor_is_it_if_both_wrote_before_such_saves(
+    tmp_path: Path, habits: Habits, closed_later: float
+) -> None:
+    """The agent had read what the program wrote, and the text of a save that was not made did not come after that."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.puts("a.txt", f"program\n{BASE}")
+        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
+        tick()
+        await asyncio.sleep(0.2)
+        tick()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", f"agent\nprogram\n{BASE}")
+        turn.says("edit", "a.txt", status="completed")
+        editor.saves("a.txt")
+        await asyncio.sleep(0.05)
+        editor.replaces("a.txt", "three\n", "three and\n")
+        editor.saves("a.txt")
+        await asyncio.sleep(0.05)
+        editor.replaces("a.txt", "three and\n", "three and more\n")
+        editor.saves("a.txt")
+        await asyncio.sleep(closed_later)
+        editor.closes("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "", "agent\n")]
 
     play(tmp_path, habits, script, before=opened, after=after)

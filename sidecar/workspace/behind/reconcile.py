@@ -200,14 +200,23 @@ class Reconciler:
     def _acts(self) -> bool:
         return self._behind.is_acting()
 
-    def saved_now(self, tracked: Tracked) -> SavedOver | None:
-        """Called at didSave. If `saved` has to wait for a change of the file that is still being recorded, returns what
-        the user saved on top of that change. The next sidecar needs it if this one ends before `saved` is done."""
-        is_counted = tracked.observed.is_set() and not tracked.looking.locked()
-        if is_counted or tracked.saved is None or not self._acts():
+    def saved_now(self, tracked: Tracked, text: Text, told_at: int) -> SavedOver | None:
+        """Called at didSave, as `saved` is later. If that has to wait for a change of the file that is still being recorded, returns what
+        the user saved on top of that change. The next sidecar needs it if this one ends before `saved` is done.
+
+        A save that was not made is found out here, before the next one is reported or the document is closed: afterwards it would count as one that
+        somebody has written over."""
+        if tracked.saved is None or not self._behind.accounts.open:
             return None
         newer = self._files.newer_now(tracked)
-        if newer is None or newer.text is None or self._files.explained(tracked, newer) is None:
+        if newer is None or newer.text is None:
+            return None
+        if self._files.explained(tracked, newer) is None:
+            if _refuses(tracked, text, newer, told_at):
+                tracked.not_saved(text)
+            return None
+        is_counted = tracked.observed.is_set() and not tracked.looking.locked()
+        if is_counted or not self._acts():
             return None
         return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
@@ -226,12 +235,15 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._files.peek(tracked, path) if path is not None else None
-        if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
+        if path is None or on_disk is None or tracked.saves != saves:
             self._over(tracked)
             return text  # nothing to compare, or saved again meanwhile
         is_unwritten = on_disk.stat == tracked.stat or _refuses(tracked, text, on_disk, told_at)
-        is_save = await self._is_save(tracked, path, on_disk)
-        if is_unwritten and not is_save and not tracked.closed:
+        if tracked.closed:
+            is_save = self._files.save(tracked, on_disk) is not None
+        else:
+            is_save = await self._is_save(tracked, path, on_disk)
+        if is_unwritten and not is_save:
             tracked.not_saved(text)
             return None
         self._over(tracked)
@@ -599,4 +611,8 @@ def _refuses(tracked: Tracked, text: Text, on_disk: OnDisk, told_at: int) -> boo
     if tracked.saved is None or on_disk.text is None or is_before(told_at, changed_at(on_disk.stat)):
         return False
     saved, told = str(tracked.saved), normal(str(text))
+    if (
+        told == saved
+    ):  # nothing of it would show: the file, which says something else since before that, was not written again
+        return told != on_disk.text
     return not (has(saved, on_disk.text, [told]) or SentText(on_disk.text).shows(told, saved))
