@@ -383,6 +383,20 @@ def test_line_ends(line_ends: Any, disk: str, text: str, typed_and_put: str, sav
     assert desk.disk.files["file:///w/a.txt"] == saved.encode()
 
 
+@pytest.mark.parametrize("line_ends", ["raw", "majority", "unanimous"])
+def test_kept_text_has_its_line_ends_also_if_the_file_is_gone(line_ends: Any) -> None:
+    """(keeper seed 4167)"""
+
+    async def scene(desk: Desk) -> None:
+        del desk.disk.files["file:///w/a.txt"]
+        buffer = desk.editor.opens(NAME)
+        desk.editor.model.has_kept(buffer.uri, "a\r\nb\r\n")
+        desk.editor.types(NAME, "1\r\n", at=0)
+        assert desk.editor.text(NAME) == "1\r\na\r\nb\r\n"
+
+    played(Habits(line_ends=line_ends), scene)
+
+
 @pytest.mark.parametrize(("keeps", "text"), [(False, "a"), (True, "\ufeffa")])
 def test_byte_order_mark(keeps: bool, text: str) -> None:
     async def scene(desk: Desk) -> None:

@@ -367,6 +367,13 @@ class FakeModel(EditorModel):
         self.documents[uri] = buffer
         return buffer
 
+    def has_kept(self, uri: str, text: str) -> None:
+        """The editor was ended with this text in the document, unsaved, and has it again. A document is in the line ends of its text, not of its file,
+        which may be gone. Editors that have lines only know them from the file."""
+        self.documents[uri].text = text
+        if self.habits.line_ends != "lf":
+            self._ends[uri] = self._end(text)
+
     # Saving and reloading
 
     def before_save(self, buffer: Buffer) -> None:

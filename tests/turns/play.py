@@ -227,7 +227,7 @@ class _Turn(AgentsActs):
         self.editor.attach(self.bench.workspace.apply)
         for name, buffer, text in buffers:
             if text is not None:
-                buffer.text = text
+                self.editor.model.has_kept(buffer.uri, text)
                 self.editor.model.saw(buffer.uri, self.seen.get(name))
             self.say(f"the editor has {buffer.uri} open again: {text!r}, unsaved: {buffer.dirty}")
             self.editor.model.opened(buffer)

@@ -295,7 +295,8 @@ class Play:
         for name in self.documents:
             buffer = cast("FakeBuffer", self.editor.opens(name))
             if name in self.kept_unsaved:
-                buffer.text, seen = self.kept_unsaved[name]
+                text, seen = self.kept_unsaved[name]
+                self.editor.model.has_kept(buffer.uri, text)
                 self.editor.model.saw(buffer.uri, seen)
             self.say(f"the editor has {name} open: {buffer.text!r}, unsaved {name in self.kept_unsaved}")
         self.editor.attach(self.bench.workspace.apply)
@@ -580,6 +581,11 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None) -> list[str]
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             played.problems.append("".join(traceback.format_exception(error)))
     return played.problems
+
+
+@pytest.mark.parametrize("seed", [4167])
+def test_runs_in_which_something_was_wrong(seed: int) -> None:
+    assert not play(seed)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))
