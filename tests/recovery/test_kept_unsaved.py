@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -15,6 +16,9 @@ from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.selecting import Selection
+from sidecar.recovery.revert import revert
+from sidecar.recovery.revert_command import why_not
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.recovery.test_review_after_revert import (
@@ -303,7 +307,13 @@ async def test_an_editor_has_kept_the_users_lines_right_beside_the_agents(
     assert await rejected_in(folder, journal, kept, seen_first=seen_first) == left
 
 
-def stored_of_two(path: Path, journal: Path, texts: list[str], turns: tuple[int, int]) -> list[str]:
+def stored_of_two(
+    path: Path,
+    journal: Path,
+    texts: list[str],
+    turns: tuple[int, int],
+    via: Literal["disk", "editor"] = "disk",
+) -> list[str]:
     """Agents led from each of these texts to the next one, and the review of the last one is stored. Returns the writes."""
     ledger, writes = Ledger(), list[str]()
     with Store(journal) as store:
@@ -394,3 +404,43 @@ async def test_what_the_user_decided_before_the_file_was_opened_stays_so(
         editor.model.opened(buffer)
         await bench.observed("a.txt")
         assert await review.listed(Selector()) == []
+
+
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("was_saved", [False, True])
+async def test_what_an_editor_has_kept_and_the_user_saves_was_not_taken_back_in_the_file(
+    tmp_path: Path, journal: Path, was_saved: bool, seen_first: bool
+) -> None:
+    """The command line found it in the file, or did not: the editor had it. In the file it can be taken back, by the next sidecar and the command line.
+    (keeper seed 4429)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(LINES)
+    stored_of_lines(path, journal)
+    if was_saved:
+        path.write_text(AGENTS)
+    with Store(journal) as store:
+        writes = store.entries(Selection())
+        assert not any(one.outcome.is_failure for one in revert(store, writes, "r-1"))
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        buffer = editor.opens("a.txt")
+        editor.attach(bench.workspace.apply)
+        buffer.text = AGENTS
+        editor.model.opened(buffer)
+        await bench.observed("a.txt")
+        assert editor.saves("a.txt")
+        await bench.workspace.reviews_stored()
+    path.write_text(AGENTS + "more\n")
+    async with on_the_journal(folder, journal) as bench:
+        await bench.workspace.restore_reviews()
+        listed = await bench.workspace.review.listed(Selector())
+        assert [row["newText"] for row in map(dict, listed)] == ["ONE", "SIX", "NINE"]
+    with Store(journal) as store:
+        writes = [one for one in store.entries(Selection()) if one.agent == "agent"]
+        assert [why_not(one, store) for one in writes] == [None]
+        assert not any(one.outcome.is_failure for one in revert(store, writes, "r-2"))
+    assert path.read_text() == TYPED + "more\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -93,6 +93,20 @@ class Keeper:
 
     async def restore(self, tracked: Tracked) -> None:
         """Restore the stored ledger of a document that was opened, if there is one. It is active when this returns."""
+        await self._restore(tracked)
+        reviewed = self._state.ledgers.get(tracked.document.uri)
+        if reviewed is not None and reviewed.live and not tracked.is_clean():
+            await self._still_made(writes_of(reviewed.ledger.hunks))
+
+    async def _still_made(self, writes: Collection[str]) -> None:
+        """These writes are under review in a document with unsaved work. The command line may have taken them back, but only in the file: once the
+        document is saved, the file has them again. So they do not count as taken back any longer."""
+        undone = await self._journal.undone(writes)
+        again = [write for write in writes if write in undone]
+        if again:
+            await self._journal.finish_all(again, "done")
+
+    async def _restore(self, tracked: Tracked) -> None:
         uri = tracked.document.uri
         known, then = self._state.ledgers.get(uri), tracked.review_when_opened
         if known is not None:
