@@ -318,7 +318,7 @@ def stored_of_two(
     ledger, writes = Ledger(), list[str]()
     with Store(journal) as store:
         for turn, (before, after) in zip(turns, pairwise(texts), strict=True):
-            write = store.begin(entry(before, after, str(path), root=str(path.parent), turn=turn, via="disk"))
+            write = store.begin(entry(before, after, str(path), root=str(path.parent), turn=turn, via=via))
             store.finish(write, "done")
             ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("s", turn, write))
             writes.append(write)
@@ -444,3 +444,27 @@ async def test_what_an_editor_has_kept_and_the_user_saves_was_not_taken_back_in_
         assert [why_not(one, store) for one in writes] == [None]
         assert not any(one.outcome.is_failure for one in revert(store, writes, "r-2"))
     assert path.read_text() == TYPED + "more\n"
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_what_an_agent_removed_in_unsaved_text_that_was_thrown_away_is_under_review_in_the_file(
+    tmp_path: Path, journal: Path, opened: bool
+) -> None:
+    """The sidecar had ended before, and the user has changed another of the agent's lines in the file since. (keeper seed 4420)"""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    saved = LINES.replace("one", "ONE").replace("nine", "NINE")
+    stored_of_two(path, journal, [LINES, saved, saved.replace("ONE\n", "")], (1, 2), via="editor")
+    path.write_text(saved.replace("NINE", "mine"))
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        if opened:
+            editor.opens("a.txt")
+            await bench.observed("a.txt")
+        await bench.workspace.restore_reviews()
+        listed = await bench.workspace.review.listed(Selector())
+        assert [(row["oldText"], row["newText"]) for row in map(dict, listed)] == [("one", "ONE")]
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == LINES.replace("nine", "mine")

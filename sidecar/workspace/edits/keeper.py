@@ -3,7 +3,8 @@
 When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the document is opened again,
 even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files in the workspace's folders that are not open are
 restored when the sidecar starts, and brought up to the text on the disk. If one of the file's writes led to the text, the hunks are those that the
-journal tells (core/retold.py). Any other difference between two texts is the user's.
+journal tells (core/retold.py). Any other difference between two texts is the user's. A file goes on from what was saved last, also if what was stored is the
+review of an editor's unsaved text.
 """
 
 from __future__ import annotations
@@ -124,6 +125,9 @@ class Keeper:
             elif known is not None and not _has_more(told, known, tracked.document.snapshot()):
                 return
             kept = told
+        way = None
+        if kept is not None and tracked.is_clean():
+            way = await self._way(uri, kept, tracked.document.snapshot())
         if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
@@ -136,6 +140,7 @@ class Keeper:
             self._note_file(tracked, kept.text, kept.hunks)
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
+            _goes_by(reviewed, way)
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
             await self.as_told(reviewed)
@@ -214,12 +219,16 @@ class Keeper:
         self._stored_as.pop(uri, None)
         kept = await self._kept(uri)
         decoded = await self._state.storage.read(file)
+        way = None
+        if kept is not None and not isinstance(decoded, Refusal):
+            way = await self._way(uri, kept, Text.of(decoded.text))
         if kept is None or self._is_known(uri):
             return
         reviewed = self._restored(uri, kept)
         if reviewed is not None and isinstance(decoded, Refusal):
             reviewed.gone()  # an agent made something of it that is no text: it waits until the text comes back
         elif reviewed is not None and not isinstance(decoded, Refusal):
+            _goes_by(reviewed, way)
             reviewed.seen(Text.of(decoded.text))
             self.moved(reviewed)
             await self.as_told(reviewed)
@@ -241,10 +250,7 @@ class Keeper:
             return
         if reviewed.live or reviewed.text is not text or reviewed.ledger.hunks:
             return  # it was opened, or more became known of it meanwhile
-        reviewed.seen(Text.of(raw))
-        if reviewed.guessed is not None:
-            reviewed.guessed = None
-            reviewed.ledger.told(told)
+        _goes_by(reviewed, _Kept(raw, told, ()))
         reviewed.seen(Text.of(decoded.text))
         if reviewed.ledger.hunks:
             self._state.ledgers.moved(reviewed)
@@ -287,6 +293,16 @@ class Keeper:
         writes = await self._journal.told(path)
         size = len(now) * min(len(writes), _NEWEST)
         return await aside(size, lambda: _kept_in(writes, str(now), stored)) if writes else None
+
+    async def _way(self, uri: DocumentUri, stored: _Kept, now: Text) -> _Kept | None:
+        """The review of the text from which the file came to the text `now`, if that is older than what was `stored`: an editor had that unsaved, and it
+        was thrown away. None if nothing like that is known."""
+        path = to_path(uri)
+        if path is None or not stored.hunks or now.says(stored.text):
+            return None
+        writes = await self._journal.told(path)
+        size = len(now) * min(len(writes), _NEWEST)
+        return await aside(size, lambda: _way_to(writes, str(now), stored.text)) if writes else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
@@ -407,6 +423,41 @@ def _kept_in(writes: Sequence[Told], text: str, stored: _Kept | None) -> _Kept |
         return None
     hunks = retold(writes, after)
     return _Kept(after, hunks, ()) if hunks else None
+
+
+def _way_to(writes: Sequence[Told], text: str, stored: str) -> _Kept | None:
+    """The review of the text that is on the way back from what was `stored` to `text` (raw), and nearest to it, of those that the writes (oldest first)
+    found or left. None if one of them led to the text itself, or none is on the way."""
+    if led_to(writes, text) is not None:
+        return None
+    now = stored
+    for one in _back(writes):
+        if _leads_over(now, one, text):
+            now = one
+    hunks = None if now == stored else retold(writes, now)
+    return None if hunks is None else _Kept(now, hunks, ())
+
+
+def _back(writes: Sequence[Told]) -> Iterator[str]:
+    """What the newest of these writes (oldest first) left and found, newest first: all that may have been unsaved, and the last that was not."""
+    last: str | None = None
+    for write in writes[: -_NEWEST - 1 : -1]:
+        for text in (write.after, write.before if write.in_editor else None):
+            if text is not None and text != last:
+                yield text
+            last = text
+        if not write.in_editor:
+            return
+
+
+def _goes_by(reviewed: Reviewed, way: _Kept | None) -> None:
+    """The file, which is not open, had this text and review before it came to the text that it has now."""
+    if way is None:
+        return
+    reviewed.seen(Text.of(way.text))
+    if reviewed.guessed is not None:
+        reviewed.guessed = None
+        reviewed.ledger.told(way.hunks)
 
 
 def _leads_over(first: str, second: str, text: str) -> bool:
