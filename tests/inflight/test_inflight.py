@@ -94,6 +94,12 @@ def test_what_the_user_has_brought_back_stays_when_a_tool_writes_over_what_came_
     assert not report.problems, report
 
 
+def test_what_came_twice_from_the_disk_and_was_saved_and_closed_is_told() -> None:
+    """The editor opened the document again to make the edit, and told what it had made together with the user's save. Only they can take it out now."""
+    report = play(2000032940)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""

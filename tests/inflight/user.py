@@ -9,11 +9,13 @@ from sidecar.demo.buffer import Step
 from sidecar.workspace.ports.ports import Level, Opens
 from tests.inflight.scene import Scene
 from tests.inflight.texts import end_of, lines_of
-from tests.inflight.tokens import tokens
+from tests.inflight.tokens import counted, tokens
 
 PAUSES = (0, 0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 3.0, 10.0, 65.0)
 _UNDO = re.compile("undo (once|\\d+ times)")
 """What is said of an edit at a wrong place."""
+_COMPARE = "which was saved and closed"
+"""The same, of a file in which only a person can take it out."""
 _STEPS = {
     "types a line": 8,
     "types in a line": 5,
@@ -72,6 +74,12 @@ class User:
 
         def shows(level: Level, message: str, opens: Opens | None = None) -> None:
             show(level, message, opens)
+            for name in self._scene.names if _COMPARE in message else ():
+                if f"{name}," in message:  # the user will see to what is there twice
+                    found = counted(self._scene.disk.text(self._scene.path(name)))
+                    self._scene.account.file(name).doubled_by_user |= {
+                        one for one, n in found.items() if n > 1
+                    }
             for name in self._scene.names if _UNDO.search(message) else ():
                 if message.endswith(name) or f"{name}." in message:
                     buffer = editor.model.documents.get(editor.uri(name))

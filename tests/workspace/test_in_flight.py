@@ -12,6 +12,7 @@ import pytest
 from sidecar.core.refusal import Kind, Refusal
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import (
+    EGLOT_19,
     EGLOT_117,
     HELIX,
     LSP_MODE,
@@ -526,6 +527,39 @@ def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopene
 
     habits = replace(WELL_BEHAVED, unopened=unopened)
     play(tmp_path, habits, case, arrives_after=0.2)
+
+
+def test_of_what_came_twice_from_the_disk_into_a_file_that_was_saved_and_closed_the_user_is_told(
+    tmp_path: Path,
+) -> None:
+    """The editor opens the document again with the disk's text, and makes there an edit that was for the unsaved text without that. (inflight seed
+    2000032940)"""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=len(BASE))
+        await asyncio.sleep(0.1)
+        (tmp_path / "a.txt").write_text("from the disk\n" + BASE)
+        tick()
+        reading = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(2.0)
+        assert editor.sent, "its user is asked"
+        editor.closes("a.txt")
+        for _ in range(400):
+            buffer = editor.model.documents.get(editor.uri("a.txt"))
+            if buffer is not None and buffer.text.count("from the disk") == 2:
+                break
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)  # it has answered, and not told yet what it made
+        editor.opens("a.txt")
+        assert editor.saves("a.txt")
+        editor.closes("a.txt")
+        await reading
+        await asyncio.sleep(60.0)
+        assert [words for _, words in editor.shown if "which was saved and closed" in words]
+
+    play(tmp_path, EGLOT_19, case, custom=False, arrives_after=0.05)
 
 
 def test_an_edit_is_not_made_again_while_its_user_types_on(tmp_path: Path) -> None:

@@ -207,15 +207,9 @@ class Door:
                 return None
             case _:
                 await self._journal.finish(entry, "unknown")
-                end = gone(sent)
-                if end.misplaced is not None and sent.watch.saved_over and not intent.goes_on_on_disk:
-                    self._editor.show(
-                        "warning",
-                        f"The editor applied {sent.what} in the wrong place in {intent.path}, which was saved and closed. "
-                        "Compare the file with what you had.",
-                        Opens.file(sent.tracked.client_uri),
-                    )
-                return end
+                if sent.was_saved_astray and not intent.goes_on_on_disk:
+                    self._sender.tell_saved_astray(sent, intent.path)
+                return gone(sent)
 
     async def _put_right(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool

@@ -94,6 +94,11 @@ class Sent:
         return self.flight.phase is Phase.DISPLACED or (self.landed and is_outdated)
 
     @property
+    def was_saved_astray(self) -> bool:
+        """Whether the edit was at a wrong place in a document that was saved and closed with it."""
+        return self.tracked.closed and self.watch.saved_over and self.flight.without() is not None
+
+    @property
     def reason(self) -> str:
         """Why the edit did not land, in words."""
         answer = self.request.answer
@@ -255,8 +260,8 @@ class Sender:
     ) -> Sent:
         """Like `send`, for an edit that is not planned again: what must not stay of it is taken out at once, or as soon as an overdue edit has ended."""
         sent = await self.send(tracked, changes, label, what=what, disk=disk)
-        if sent.is_unwanted:
-            await self._take_out(sent)
+        if sent.flight.has_ended:
+            await self._clear(sent)
         return sent
 
     def reload(self, tracked: Tracked, text: Text, landing: Landing) -> Reload:
@@ -317,8 +322,8 @@ class Sender:
         try:
             await self._follow(sent)
             self._settle(sent)
-            if sent.is_unwanted and not sent.is_doors:
-                await self._take_out(sent)
+            if not sent.is_doors:
+                await self._clear(sent)
         finally:
             sent.settled.set()
 
@@ -413,6 +418,22 @@ class Sender:
                 followed.watch.close()
 
     # Edits at wrong places
+
+    async def _clear(self, sent: Sent) -> None:
+        """Take out what must not stay of an edit that has ended. In a file that was saved and closed with it, only its user can do that."""
+        if sent.is_unwanted:
+            await self._take_out(sent)
+        elif sent.was_saved_astray:
+            self.tell_saved_astray(sent, sent.tracked.name)
+
+    def tell_saved_astray(self, sent: Sent, path: str) -> None:
+        """Tell the user of an edit at a wrong place in a file that was saved and closed with it. `path`: the file's path as shown to the user."""
+        self._editor.show(
+            "warning",
+            f"The editor applied {sent.what} in the wrong place in {path}, which was saved and closed. "
+            "Compare the file with what you had.",
+            Opens.file(sent.tracked.client_uri),
+        )
 
     async def _take_out(self, sent: Sent) -> None:
         def right(found: Separated) -> Right[None]:
