@@ -31,6 +31,16 @@ def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
     return writes
 
 
+def as_one(now: str | None, writes: Sequence[Write]) -> Write | None:
+    """The writes that are still in the text as one, if they led to it one after another exactly, including line ends. Otherwise only the compared form tells
+    what they changed: what is found on the disk may be noted with other line ends than the file has."""
+    there = still_in(now, writes)
+    found = [now, *(before for before, _ in there[:-1])]
+    if now is None or not there or found != [after for _, after in there]:
+        return None
+    return there[-1][0], now
+
+
 def without_gone(write: Write, gone: Sequence[Write]) -> Write:
     """The write as it would have been made without the earlier writes that have been taken back since, `gone` (newest first). Those of them that were
     already out of the text before this write do not count.

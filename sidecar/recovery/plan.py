@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sidecar.core.change import ChangeSet
 from sidecar.core.merge import Conflict, ConflictHunk, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import Write, joined, still_in, take_out
+from sidecar.core.taken_back import Write, as_one, take_out
 from sidecar.journal.entry import Texts
 
 
@@ -48,10 +48,10 @@ RevertPlan = Becomes | Already | Clash | Stands
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> RevertPlan:
     """Plan the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
-    whole = joined(still_in(now, writes))
-    if len(whole) == 1 and now is not None and now == whole[0][1]:
-        before = whole[0][0]
-        return Becomes(before) if now != before else Already()  # exact, including line ends
+    exact = as_one(now, writes)
+    if exact is not None:
+        before = exact[0]
+        return Becomes(before) if now != before else Already()
     text = _Text(now)
     stopped = take_out(writes, text.says, text.without)
     if stopped is not None:

@@ -51,6 +51,13 @@ WANTED = [
         [("1\ntwo\n", "one\n"), ("1\n2\n", "1\ntwo\n")],
         "1\r\n2\r\n",
     ),
+    (
+        "found on the disk, noted in other line ends, and written on",
+        TWO_EIGHT.replace("\n", "\r\n"),
+        [(TWO.replace("\n", "\r\n"), TWO_EIGHT.replace("\n", "\r\n")), (A, TWO)],
+        A.replace("\n", "\r\n"),
+    ),
+    ("line ends that a write changed", "1\r\n2\r\n", [("1\n2\n", "1\r\n2\r\n")], "1\n2\n"),
     ("the last of three is known to be in it", A, [(TWO, A), (A, TWO), ("0\n", A)], "0\n"),
     (
         "put back in between by somebody of whom nothing is known",

@@ -498,10 +498,12 @@ class Play:
         name = self.name_of(row)
         self.say(f"user keeps {row['oldText']!r} -> {row['newText']!r} in {name}")
         self.bench.workspace.review.keep(Selector(change_ids=frozenset([str(row["changeId"])])))
+        lines = text_of(self.places(name)).split("\n")
+        new = {lines[number] for number in lines_of(row)}
         for where in (self.documents, self.disk):
             if name in where:
-                where[name] = kept(where[name], row)
-        self.history[name] = [kept(places, row) for places in self.history.get(name, ())]
+                where[name] = kept(where[name], row, new)
+        self.history[name] = [kept(places, row, new) for places in self.history.get(name, ())]
 
     # What is to be
 
@@ -557,17 +559,19 @@ def free(place: Place) -> bool:
     return all(word or who != "agent" for who, word in place)
 
 
-def kept(places: Places, row: Mapping[str, Any]) -> Places:
-    """As they are once the change was kept."""
-    lines = text_of(places).split("\n")
-    new, old = {lines[number] for number in lines_of(row)}, set(str(row["oldText"]).splitlines()) - {""}
-    return tuple(
-        (*place[:-1], ("kept", word))
-        if who == "agent" and (word in new if word else any(line in old for _, line in place))
-        else place
-        for place in places
-        for who, word in [place[-1]]
-    )
+def kept(places: Places, row: Mapping[str, Any], new: Collection[str]) -> Places:
+    """As they are once the change was kept, also beneath what the file has on top of it. `new`: the lines in which it has something, in the text in which it
+    is listed."""
+    old = set(str(row["oldText"]).splitlines()) - {""}
+
+    def now(place: Place) -> Place:
+        for n, (who, word) in reversed(list(enumerate(place))):
+            is_its = word in new if word else n + 1 == len(place) and any(line in old for _, line in place)
+            if who == "agent" and is_its:
+                return (*place[:n], ("kept", word), *place[n + 1 :])
+        return place
+
+    return tuple(map(now, places))
 
 
 def play(seed: int, say: Callable[[str], None] = lambda line: None) -> list[str]:
@@ -583,7 +587,7 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None) -> list[str]
     return played.problems
 
 
-@pytest.mark.parametrize("seed", [4167, 4420, 4429])
+@pytest.mark.parametrize("seed", [4167, 4420, 4429, 6039, 6315])
 def test_runs_in_which_something_was_wrong(seed: int) -> None:
     assert not play(seed)
 

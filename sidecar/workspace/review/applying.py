@@ -20,7 +20,7 @@ from sidecar.core.hunk import writes_of
 from sidecar.core.ledger import Author, Ledger, Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
-from sidecar.core.taken_back import Write, joined, still_in, take_out
+from sidecar.core.taken_back import Write, as_one, take_out
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry
@@ -251,9 +251,9 @@ def _rejection(ledger: Ledger, length: int, taken_back: Container[str]) -> Rejec
 def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
     """The changes to the raw text, or why there are none."""
     writes = [(step.wanted, step.base) for step in steps]
-    whole = joined(still_in(now, writes))
-    if len(whole) == 1 and now == whole[0][1]:
-        return diff(now, whole[0][0] or "")  # exact, including line ends
+    exact = as_one(now, writes)
+    if exact is not None:
+        return diff(now, exact[0] or "")
     compared = Normal(now)
     text = compared.text
     changes = ChangeSet(len(text))
