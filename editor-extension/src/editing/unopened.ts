@@ -56,6 +56,9 @@ export class Unopened implements vscode.Disposable {
         const seen = changed.filter((tab) => tab.isPinned || this.isLookedAt(tab));
         seen.filter((tab) => this.closing.includes(tab)).forEach((tab) => this.wanted.add(tab));
         seen.forEach((tab) => this.unseen.delete(tab));
+        if (closed.some((tab) => !this.closing.includes(tab))) {
+          this.wanted.clear(); // the user closed another, and its neighbour may have become active by itself
+        }
         void this.closeUnseen();
       }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.noteUnsaved(document)),
@@ -188,7 +191,7 @@ export class Unopened implements vscode.Disposable {
     this.wanted.clear();
     for (const { input, group } of wanted) {
       if (isText(input) && tabsOf(input.uri).length === 0) {
-        await vscode.window.showTextDocument(input.uri, { viewColumn: group.viewColumn, preview: false });
+        await vscode.window.showTextDocument(input.uri, { viewColumn: group.viewColumn, preview: false }).then(undefined, gone);
       }
     }
   }
@@ -205,6 +208,10 @@ export class Unopened implements vscode.Disposable {
       this.later = setTimeout(() => void this.closeUnseen(), soonest);
     }
   }
+}
+
+function gone(): void {
+  // Its file was removed meanwhile
 }
 
 function isAlone(tab: vscode.Tab): boolean {

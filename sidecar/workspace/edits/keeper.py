@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 
 _NEWEST = 32
 """The number of a file's newest writes that are looked for in a text to which none of them led."""
+_MOST = 4_000_000
+"""Code points of that text with which they are compared in all. A large text is compared with fewer of them, and with one at least: comparing texts that
+have little in common takes about a second per million."""
 
 
 class _Kept(NamedTuple):
@@ -291,7 +294,7 @@ class Keeper:
         if path is None or (stored is not None and now.says(stored.text)):
             return None
         writes = await self._journal.told(path)
-        size = len(now) * min(len(writes), _NEWEST)
+        size = len(now) * _looked_for(len(writes), len(now))
         return await aside(size, lambda: _kept_in(writes, str(now), stored)) if writes else None
 
     async def _way(self, uri: DocumentUri, stored: _Kept, now: Text) -> _Kept | None:
@@ -301,7 +304,7 @@ class Keeper:
         if path is None or not stored.hunks or now.says(stored.text):
             return None
         writes = await self._journal.told(path)
-        size = len(now) * min(len(writes), _NEWEST)
+        size = len(now) * _looked_for(len(writes), len(now))
         return await aside(size, lambda: _way_to(writes, str(now), stored.text)) if writes else None
 
     async def _restore_gone(self, uri: DocumentUri) -> list[str]:
@@ -417,7 +420,7 @@ def _kept_in(writes: Sequence[Told], text: str, stored: _Kept | None) -> _Kept |
     have all that leads from what was `stored` to what that write left: it goes on from what was stored."""
     if led_to(writes, text) is not None:
         return None
-    newest = list(_with_starts(writes))[: -_NEWEST - 1 : -1]
+    newest = list(_with_starts(writes))[: -_looked_for(len(writes), len(text)) - 1 : -1]
     after = next((w.after for w, before in newest if has_change(text, (before, w.after))), None)
     if after is None or (stored is not None and not _leads_over(stored.text, after, text)):
         return None
@@ -431,17 +434,23 @@ def _way_to(writes: Sequence[Told], text: str, stored: str) -> _Kept | None:
     if led_to(writes, text) is not None:
         return None
     now = stored
-    for one in _back(writes):
+    for one in _back(writes, len(text)):
         if _leads_over(now, one, text):
             now = one
     hunks = None if now == stored else retold(writes, now)
     return None if hunks is None else _Kept(now, hunks, ())
 
 
-def _back(writes: Sequence[Told]) -> Iterator[str]:
-    """What the newest of these writes (oldest first) left and found, newest first: all that may have been unsaved, and the last that was not."""
+def _looked_for(writes: int, length: int) -> int:
+    """How many of that number of writes are looked for in a text of that many code points."""
+    return min(writes, _NEWEST, max(1, _MOST // max(1, length)))
+
+
+def _back(writes: Sequence[Told], length: int) -> Iterator[str]:
+    """What the newest of these writes (oldest first) left and found, newest first: all that may have been unsaved, and the last that was not. `length`: of
+    the text with which they are compared."""
     last: str | None = None
-    for write in writes[: -_NEWEST - 1 : -1]:
+    for write in writes[: -_looked_for(len(writes), length) - 1 : -1]:
         for text in (write.after, write.before if write.in_editor else None):
             if text is not None and text != last:
                 yield text
