@@ -359,6 +359,7 @@ class FileReviews:
         undone = await self._journal.undone([change.author.write for change in self], or_rejected=True)
         for change in self:
             if change.author.write in undone:
+                await self._take_along(change)
                 await self._drop_beneath(change)
 
     async def goes_on(self, change: FileChange, text: str) -> None:
@@ -446,15 +447,15 @@ class FileReviews:
             await self._journal.finish_all(writes, "rejected")
         for change in changes:
             stored = self._changes.get(change.id, change)
-            if change.moved_from:
-                await self._take_along(change)
-            else:
+            await self._take_along(change)
+            if not change.moved_from:
                 self._is_back(stored, text_of(change.before))
             await self._drop_beneath(stored)
 
     async def _take_along(self, moved: FileChange) -> None:
-        """What was done to a file since it was moved goes back with it."""
-        for above in [c for c in self if c.path == moved.path and c.id > moved.id and not c.moved_from]:
+        """What was done to a file since it was moved goes back with it. Nothing does with a row that moved no file."""
+        later = [c for c in self if c.path == moved.path and c.id > moved.id and not c.moved_from]
+        for above in later if moved.moved_from else ():
             self._drop(above)
             there = self._changes[above.id] = replace(above, path=moved.moved_from)
             self._entered.append(there)
