@@ -26,7 +26,7 @@ from sidecar.bridge.registry import new_id
 from sidecar.bridge.server import BridgeServer
 from sidecar.config import AgentCommand, Settings, parse
 from sidecar.core.json_types import Json
-from sidecar.core.overlay import Action, Document, Modification
+from sidecar.core.overlay import Document, Modification, Notified
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.disk.watching import FolderWatch
@@ -222,7 +222,7 @@ class Connection:
     def apply(self, modification: Modification) -> None:
         if self._workspace is not None:
             self._workspace.apply(modification)
-        if modification.action is Action.OPEN:
+        if modification.action is Notified.OPEN:
             self.on_opened(modification.uri)
 
     def document(self, uri: DocumentUri) -> Document | None:

@@ -42,7 +42,7 @@ from sidecar.core.hunk import (
 from sidecar.core.left import MAX_PLACES, Left
 from sidecar.core.narrow import FROM
 from sidecar.core.places import Places
-from sidecar.core.remembered import Hunks, Remembered, Seen
+from sidecar.core.remembered import Hunks, Remembered, SeenText
 from sidecar.core.respelled import respelled, spelled_as
 from sidecar.core.rope import Rope
 from sidecar.core.sharing import one_behind_the_other
@@ -473,13 +473,13 @@ class Ledger:
         if any_came:
             self._moving = hunks
 
-    def left(self) -> Iterator[Seen]:
+    def left(self) -> Iterator[SeenText]:
         """The remembered texts, newest first, in which everything that is under review now was under review, and something more."""
         for seen in self._remembered.newest_first():
             if not self._moving.has_all_of(seen.hunks) and seen.hunks.has_all_of(self._moving):
                 yield seen
 
-    def goes_back(self, seen: Seen) -> None:
+    def goes_back(self, seen: SeenText) -> None:
         """Restore the hunks of `seen`, because the current text is that text again."""
         self._left = seen.left
         self._has_again(seen.hunks)

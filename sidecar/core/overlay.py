@@ -43,7 +43,7 @@ _BEFORE_OPEN = "changed before it was opened"
 _SAVED_DIFFERS = "the saved text differs from the mirror; the saved text was taken"
 
 
-class Action(Enum):
+class Notified(Enum):
     """What happened to a document, named as in LSP's `textDocument/did…`."""
 
     OPEN = auto()
@@ -63,7 +63,7 @@ class Modification(NamedTuple):
     """One event from the editor."""
 
     uri: DocumentUri
-    action: Action
+    action: Notified
     version: int | None = None
     changes: tuple[ContentChange, ...] = ()
     """CHANGE: in order, each applied to the result of the one before."""
@@ -162,13 +162,13 @@ class Overlay:
     def apply(self, modification: Modification) -> Applied:
         """Apply one event. Raises only what a listener raised, after the whole event was applied."""
         match modification.action:
-            case Action.OPEN:
+            case Notified.OPEN:
                 return self._open(modification)
-            case Action.CHANGE:
+            case Notified.CHANGE:
                 return self._change(modification)
-            case Action.SAVE:
+            case Notified.SAVE:
                 return self._save(modification)
-            case Action.CLOSE:
+            case Notified.CLOSE:
                 return self._close(modification)
 
     def _open(self, modification: Modification) -> Applied:

@@ -44,7 +44,7 @@ class Hunks(Moving[Hunk]):
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenText:
     """A text that the document had. When the document has this text again, these hunks are restored."""
 
     text: Text
@@ -60,7 +60,7 @@ class Seen:
         long = short + self.text.line_count - 1
         return frozenset({len(self.text), short, short + 1, long, long + 1})
 
-    def spelled(self, text: Text) -> Seen:
+    def spelled(self, text: Text) -> SeenText:
         """The same for `text`, which differs only in line ends or the byte order mark."""
         if self.text == text:
             return self
@@ -79,7 +79,7 @@ class Remembered:
     """The newest of these texts."""
 
     def __init__(self) -> None:
-        self._texts: list[Seen] = []
+        self._texts: list[SeenText] = []
         """Oldest first."""
         self.newest = 0
         """The number of the newest text that was added."""
@@ -95,20 +95,20 @@ class Remembered:
     def add(self, text: Text, hunks: Hunks, left: Left) -> None:
         self.newest += 1
         others = [one for one in self._texts if one.text != text]
-        self._texts = [*others[-(MAX_REMEMBERED - 1) :], Seen(text, hunks, left, self.newest)]
+        self._texts = [*others[-(MAX_REMEMBERED - 1) :], SeenText(text, hunks, left, self.newest)]
 
     def may_be(self, length: int) -> bool:
         """Whether a text of `length` code points may be one of these."""
         return any(length in seen.lengths for seen in self._texts)
 
-    def find(self, text: Text) -> Seen | None:
+    def find(self, text: Text) -> SeenText | None:
         """`text` as it was seen before; in other line ends only if it was never seen in these."""
         near = [seen for seen in reversed(self._texts) if len(text) in seen.lengths]
         same = next((seen for seen in near if seen.text == text), None)
         same = same or next((seen for seen in near if say_the_same(seen.text, text)), None)
         return same and same.spelled(text)
 
-    def newest_first(self) -> Iterator[Seen]:
+    def newest_first(self) -> Iterator[SeenText]:
         return reversed(self._texts)
 
     def only_up_to(self, number: int) -> None:

@@ -155,7 +155,7 @@ CREATE TABLE saves (
 """Since version 6: what the user saved in a running turn, and over which text, until it becomes a pre-image."""
 
 
-class Opened(NamedTuple):
+class OpenedDatabase(NamedTuple):
     connection: sqlite3.Connection
     identity: tuple[int, int]
     """Device and inode of the file behind the connection."""
@@ -167,7 +167,7 @@ _SINCE = (0, 1, 2, 3, 4, 5)
 """The version before each part of the schema."""
 
 
-def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
+def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> OpenedDatabase:
     """Open the database in `folder`, creating both if necessary. Raises JournalFailed, OSError or sqlite3.Error."""
     folders.make(folder)
     notices: list[str] = []
@@ -179,7 +179,7 @@ def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
                 raise
             notices.append(_set_aside(folder))
             connection = _connect(folder, busy_seconds)
-    return Opened(connection, identity(folder), notices)
+    return OpenedDatabase(connection, identity(folder), notices)
 
 
 def identity(folder: Path) -> tuple[int, int]:

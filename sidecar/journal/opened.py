@@ -1,4 +1,4 @@
-"""Opened: the open database, and transactions on it."""
+"""OpenJournal: the open database, and transactions on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sidecar.journal.texts import TextStore
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenJournal:
     connection: sqlite3.Connection
     identity: tuple[int, int]
     """Device and inode of its file."""
@@ -23,7 +23,7 @@ class Opened:
 
 
 @contextmanager
-def transaction(db: Opened, *, durable: bool) -> Generator[None]:
+def transaction(db: OpenJournal, *, durable: bool) -> Generator[None]:
     """Run the block as a transaction: all or nothing, one writer at a time. `durable`: on disk at the end."""
     connection = db.connection
     if db.durable is not durable:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from sidecar.core.uri import from_path
 from sidecar.journal import turns
 from sidecar.journal.database import DAMAGED
-from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.opened import OpenJournal, transaction
 from sidecar.journal.selecting import Selection, as_path, as_words, condition
 from sidecar.journal.texts import TextLost, TextStore
 
@@ -88,7 +88,7 @@ class Tidied(NamedTuple):
 
 
 def tidying(
-    db: Opened, is_running: Callable[[str], bool], limits: RetentionLimits, now: float
+    db: OpenJournal, is_running: Callable[[str], bool], limits: RetentionLimits, now: float
 ) -> Generator[None, None, Tidied]:
     """Delete what is too old or too much, one slice per step."""
     connection = db.connection
@@ -161,7 +161,7 @@ def collect(connection: sqlite3.Connection) -> None:
     )
 
 
-def _indexed(db: Opened) -> Generator[None]:
+def _indexed(db: OpenJournal) -> Generator[None]:
     """Create the missing indexes: in a journal of an earlier version, all of them."""
     there = {row[0] for row in db.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
     for name, words in _INDEXES.items():
@@ -171,7 +171,7 @@ def _indexed(db: Opened) -> Generator[None]:
             yield
 
 
-def _swept(db: Opened) -> Generator[None]:
+def _swept(db: OpenJournal) -> Generator[None]:
     """Delete the texts that nothing depends on any more. Searching for them blocks no writer."""
     last = 0
     (end,) = db.connection.execute("SELECT max(id) FROM texts").fetchone()  # others keep adding more
@@ -199,7 +199,7 @@ def _swept(db: Opened) -> Generator[None]:
         yield
 
 
-def _delete_some(db: Opened, session: str, owner: str) -> Tidied | None:
+def _delete_some(db: OpenJournal, session: str, owner: str) -> Tidied | None:
     """Delete some of a session's writes and the texts that only they needed; with the last writes, delete the session. None: the session stays,
     because it is open, or has a write that is still running or has yet to be settled."""
     connection, whose = db.connection, (session, owner)

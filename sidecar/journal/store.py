@@ -28,7 +28,7 @@ from sidecar.journal.folder import default_folder
 from sidecar.journal.gone import TextIds, gone
 from sidecar.journal.ids import first_id
 from sidecar.journal.interrupted import Interrupted
-from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.opened import OpenJournal, transaction
 from sidecar.journal.retention import RetentionLimits, Tidied
 from sidecar.journal.selecting import Selection, as_blob, as_words
 from sidecar.journal.texts import TextLost, TextStore
@@ -56,9 +56,9 @@ class Store:
         self.notices: list[str] = []
         """Sentences for the user. Whoever shows them clears the list."""
         self._busy_seconds = busy_seconds
-        self._open: Opened | None = None
+        self._open: OpenJournal | None = None
         self._pages_at_tidying = 0
-        self._tidying: tuple[Opened, Generator[None, None, Tidied]] | None = None
+        self._tidying: tuple[OpenJournal, Generator[None, None, Tidied]] | None = None
         self._told_bytes = 0
 
     @property
@@ -114,14 +114,14 @@ class Store:
     def session_opened(self, session: str, agent: str, cwd: str) -> None:
         """Protect the session's entries while this process is running and has not closed the session. A session's first write has the same effect."""
 
-        def work(db: Opened) -> None:
+        def work(db: OpenJournal) -> None:
             with transaction(db, durable=False):
                 writing.know_session(db, session, agent, cwd)
 
         self._do(work)
 
     def session_closed(self, session: str) -> None:
-        def work(db: Opened) -> None:
+        def work(db: OpenJournal) -> None:
             with transaction(db, durable=False):
                 db.connection.execute(
                     "UPDATE sessions SET closed = ? WHERE id = ? AND owner = ? AND closed IS NULL",
@@ -139,7 +139,7 @@ class Store:
         self._do(lambda db: writing.save_picked(db, path, text, hunks), repair=True)
 
     def forget_ledger(self, *uris: str) -> None:
-        def work(db: Opened) -> None:
+        def work(db: OpenJournal) -> None:
             with transaction(db, durable=False):
                 db.connection.executemany(
                     "DELETE FROM ledgers WHERE uri = ?", [(as_words(uri),) for uri in uris]
@@ -182,7 +182,7 @@ class Store:
     def last_turn(self, session: str) -> int:
         """Return the highest number of a turn in the session that wrote something, or 0 if none did."""
 
-        def work(db: Opened) -> int:
+        def work(db: OpenJournal) -> int:
             row = db.connection.execute(
                 "SELECT max(turn) FROM writes WHERE session = ?", (as_words(session),)
             ).fetchone()
@@ -219,7 +219,7 @@ class Store:
     def texts(self, entry_id: str) -> Texts:
         """Return the raw texts before and after a write. Raises JournalFailed if there is no such write."""
 
-        def work(db: Opened) -> Texts:
+        def work(db: OpenJournal) -> Texts:
             row = db.connection.execute(
                 "SELECT before, after FROM writes WHERE id = ?", (entry_id,)
             ).fetchone()
@@ -246,7 +246,7 @@ class Store:
     def removal(self, path: str) -> tuple[Recorded, FileState] | None:
         """Return the newest write of this file (canonical path) that is not taken back, and the state before it. None unless that write removed the file."""
 
-        def work(db: Opened) -> tuple[Recorded, FileState] | None:
+        def work(db: OpenJournal) -> tuple[Recorded, FileState] | None:
             row = db.connection.execute(
                 "SELECT id FROM writes WHERE path = ? AND state IN ('done', 'unknown') "
                 f"AND agent NOT IN ({', '.join('?' * len(TAKES_BACK))}) ORDER BY id DESC LIMIT 1",
@@ -269,7 +269,7 @@ class Store:
         """Return the ids of the texts before and after each write of this file (canonical path), by the write's id. Equal texts have the same id; None:
         no file, or no text."""
 
-        def work(db: Opened) -> dict[str, TextIds]:
+        def work(db: OpenJournal) -> dict[str, TextIds]:
             rows = db.connection.execute(
                 "SELECT id, before, after FROM writes WHERE path = ?", (as_blob(path),)
             ).fetchall()
@@ -284,7 +284,7 @@ class Store:
     def moved_to(self, entry_id: str) -> list[Recorded]:
         """For a write that removed a file: return the writes of the same turn that created another file with its text, newest first."""
 
-        def work(db: Opened) -> list[Recorded]:
+        def work(db: OpenJournal) -> list[Recorded]:
             rows = db.connection.execute(
                 "SELECT made.id FROM writes AS gone JOIN writes AS made ON made.session = gone.session AND made.turn = gone.turn "
                 "AND made.after = gone.before AND made.path != gone.path "
@@ -330,7 +330,7 @@ class Store:
         Equal texts are one string."""
         compared = None if text is None else normal(text)
 
-        def work(db: Opened) -> list[Told]:
+        def work(db: OpenJournal) -> list[Told]:
             known, found, room = dict[int, str](), list[Told](), _TOLD_CHARACTERS
             first: int | None = None
             for number in reversed(range(len(writes))):
@@ -360,7 +360,7 @@ class Store:
         """Whether the newest write of this file (canonical path) took others back, not before `since` (nanoseconds since the epoch), and left the file
         with this text (compared form; None: removed)."""
 
-        def work(db: Opened) -> bool:
+        def work(db: OpenJournal) -> bool:
             row = db.connection.execute(
                 f"SELECT id, agent, after, {selecting.EXISTS} FROM writes "
                 "WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
@@ -376,7 +376,7 @@ class Store:
     def held(self, path: str, text: str) -> bool:
         """Whether one of the newest writes of this file (canonical path) started from this text (compared form)."""
 
-        def work(db: Opened) -> bool:
+        def work(db: OpenJournal) -> bool:
             rows = db.connection.execute(
                 "SELECT DISTINCT before FROM writes WHERE path = ? AND before IS NOT NULL ORDER BY id DESC LIMIT ?",
                 (as_blob(path), _HELD),
@@ -388,7 +388,7 @@ class Store:
     def taken_back_by(self, entry_id: str) -> list[str]:
         """Return the ids of the writes that a revert took back."""
 
-        def work(db: Opened) -> list[str]:
+        def work(db: OpenJournal) -> list[str]:
             rows = db.connection.execute("SELECT write FROM taken_back WHERE by = ?", (entry_id,))
             return [row[0] for row in rows]
 
@@ -407,7 +407,7 @@ class Store:
     def settle(self, entry_id: str, state: EntryState) -> bool:
         """Record how an interrupted write ended. Returns False if another process has already done so."""
 
-        def work(db: Opened) -> bool:
+        def work(db: OpenJournal) -> bool:
             with transaction(db, durable=True):
                 return writing.set_state(db.connection, entry_id, state, only_if="intent")
 
@@ -422,7 +422,7 @@ class Store:
     def tidy_slice(self, limits: RetentionLimits | None = None, now: float | None = None) -> Tidied | None:
         """Start or continue tidying, for a slice that takes milliseconds. None: there is more to do. The limits are those of the first slice."""
 
-        def work(db: Opened) -> Tidied | None:
+        def work(db: OpenJournal) -> Tidied | None:
             if self._tidying is None or self._tidying[0] is not db:
                 at = time.time() if now is None else now
                 self._tidying = (db, retention.tidying(db, self.is_running, limits or RetentionLimits(), at))
@@ -445,7 +445,7 @@ class Store:
                 retention.remove_damaged(self.folder, (limits or RetentionLimits()).seconds)
         return tidied
 
-    def _tell_size(self, db: Opened, limit: int) -> None:
+    def _tell_size(self, db: OpenJournal, limit: int) -> None:
         """Report a size above the limit although everything deletable is gone, and the session that has the most of it: once, and again when it has
         doubled."""
         used = retention.used_bytes(db.connection)
@@ -459,7 +459,7 @@ class Store:
         means everything, including databases that were moved aside as damaged.
         """
 
-        def work(db: Opened) -> int:
+        def work(db: OpenJournal) -> int:
             with transaction(db, durable=True):
                 removed = retention.purge(db.connection, db.texts, selection, self.is_running)
             db.texts.forget()
@@ -475,7 +475,7 @@ class Store:
     def has_grown(self) -> bool:
         """Whether this process has written so much since the last time that `tidy` is due."""
 
-        def grown(db: Opened) -> bool:
+        def grown(db: OpenJournal) -> bool:
             pages = retention.pages(db.connection)
             if not self._pages_at_tidying or pages < self._pages_at_tidying:
                 self._pages_at_tidying = pages
@@ -485,7 +485,7 @@ class Store:
 
     # Internals
 
-    def _do(self, work: Callable[[Opened], T], *, repair: bool = False) -> T:
+    def _do(self, work: Callable[[OpenJournal], T], *, repair: bool = False) -> T:
         """Run `work` on the open database. With `repair`, run it again on a new one if the database proves to be damaged."""
         try:
             try:
@@ -501,7 +501,7 @@ class Store:
         except (OSError, sqlite3.Error, TextLost) as error:
             raise explained(error) from error
 
-    def _ready(self) -> Opened:
+    def _ready(self) -> OpenJournal:
         if self._open is not None and not self._is_there(self._open):
             self._close()
             self.notices.append(
@@ -515,10 +515,10 @@ class Store:
             except BaseException:
                 opened.connection.close()
                 raise
-            self._open = Opened(opened.connection, opened.identity, TextStore(opened.connection), alive)
+            self._open = OpenJournal(opened.connection, opened.identity, TextStore(opened.connection), alive)
         return self._open
 
-    def _is_there(self, db: Opened) -> bool:
+    def _is_there(self, db: OpenJournal) -> bool:
         try:
             return identity(self.folder) == db.identity
         except OSError:

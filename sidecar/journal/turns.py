@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sidecar.journal.entry import Recorded
-from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.opened import OpenJournal, transaction
 from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
 from sidecar.journal.writing import States, states
@@ -128,7 +128,7 @@ class CutOff:
     """By path: the journal's last write of each file in this turn, unless `start` has something newer."""
 
 
-def begin(db: Opened, start: TurnStart) -> None:
+def begin(db: OpenJournal, start: TurnStart) -> None:
     """Store a turn, replacing the session's previous one. Durable when this returns."""
     prepared = [
         (
@@ -168,7 +168,7 @@ def begin(db: Opened, start: TurnStart) -> None:
                 )
 
 
-def saving(db: Opened, session: str, path: str, save: SavedOver) -> None:
+def saving(db: OpenJournal, session: str, path: str, save: SavedOver) -> None:
     """Record that the user saved a file (canonical path) in one of the running turn's folders, on top of an agent's changes that may not be recorded
     yet. `saved` follows once they are."""
     for row, name in _named(db, session, path):
@@ -183,7 +183,7 @@ def saving(db: Opened, session: str, path: str, save: SavedOver) -> None:
             )
 
 
-def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
+def saved(db: OpenJournal, session: str, path: str, image: PreImage) -> None:
     """Record that the user saved a file (canonical path) in one of the running turn's folders. This is its content before the agent's next change."""
     prepared = None
     for row, name in _named(db, session, path):
@@ -197,7 +197,7 @@ def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
             db.connection.execute("DELETE FROM saves WHERE turn = ? AND name = ?", (row, as_blob(name)))
 
 
-def _named(db: Opened, session: str, path: str) -> Iterator[tuple[int, str]]:
+def _named(db: OpenJournal, session: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield the rows of the running turn's folders that contain the file, with its name there."""
     rows = db.connection.execute(
         "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
@@ -208,13 +208,13 @@ def _named(db: Opened, session: str, path: str) -> Iterator[tuple[int, str]]:
             yield row, path[len(prefix) :]
 
 
-def seen(db: Opened) -> None:
+def seen(db: OpenJournal) -> None:
     """Record that this process is alive and its turns are running."""
     with transaction(db, durable=False):
         db.connection.execute("UPDATE turns SET seen = ? WHERE owner = ?", (time.time(), db.alive.owner))
 
 
-def acted(db: Opened, session: str) -> None:
+def acted(db: OpenJournal, session: str) -> None:
     """Record that the turn's agent does something that may change files."""
     with transaction(db, durable=False):
         db.connection.execute(
@@ -222,7 +222,7 @@ def acted(db: Opened, session: str) -> None:
         )
 
 
-def ended(db: Opened, session: str) -> None:
+def ended(db: OpenJournal, session: str) -> None:
     """Record that the turn's changes were found. Its texts are deleted when the journal is tidied, because the next turn needs most of them again."""
     with transaction(db, durable=False):
         _forget(db.connection, _of_session(db.connection, session, db.alive.owner))
@@ -231,7 +231,7 @@ def ended(db: Opened, session: str) -> None:
 # What other processes left behind
 
 
-def cut_off(db: Opened, is_running: Callable[[str], bool]) -> list[CutOff]:
+def cut_off(db: OpenJournal, is_running: Callable[[str], bool]) -> list[CutOff]:
     """Claim and return the turns of processes that have ended. No other process examines them while this one is running."""
     found: list[CutOff] = []
     owners: dict[str, bool] = {db.alive.owner: True}
@@ -250,7 +250,7 @@ def cut_off(db: Opened, is_running: Callable[[str], bool]) -> list[CutOff]:
     return found
 
 
-def settled(db: Opened, row: int) -> None:
+def settled(db: OpenJournal, row: int) -> None:
     with transaction(db, durable=True):
         _forget(db.connection, [row])
 

@@ -21,12 +21,12 @@ from sidecar.core.retold import Picked
 from sidecar.core.text import Text
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
-from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.opened import OpenJournal, transaction
 from sidecar.journal.selecting import as_blob, as_path, as_words
 from sidecar.journal.texts import LEVEL, Prepared, TextLost, compressed
 
 
-def begin(db: Opened, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]]) -> list[str]:
+def begin(db: OpenJournal, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]]) -> list[str]:
     """Store new entries durably, all in one transaction, and return their ids. `takes_back`: one list for each entry; empty if none takes anything back."""
     prepared = [_Prepared.of(db, entry) for entry in entries]
     with transaction(db, durable=True):
@@ -52,7 +52,7 @@ class _Prepared(NamedTuple):
     texts: Sequence[Prepared | None]
 
     @staticmethod
-    def of(db: Opened, entry: Entry) -> _Prepared:
+    def of(db: OpenJournal, entry: Entry) -> _Prepared:
         old, new = entry.before or "", entry.after or ""
         if entry.changes is not None:
             like = old if entry.kept[0] is None else entry.kept[0]  # a Text knows where its lines are
@@ -66,7 +66,7 @@ class _Prepared(NamedTuple):
         return _Prepared(entry, hunks, _lines_changed(old, new, hunks), _prepare(db, entry, hunks))
 
 
-def _insert(db: Opened, entry_id: str, prepared: _Prepared) -> None:
+def _insert(db: OpenJournal, entry_id: str, prepared: _Prepared) -> None:
     entry = prepared.entry
     ids = _put(db, prepared.texts)
     if ids is None:  # another process deleted the texts they build on meanwhile
@@ -125,7 +125,7 @@ def states(connection: sqlite3.Connection, entry_id: str) -> States | None:
     return before, after
 
 
-def made_folders(db: Opened, entry_ids: Sequence[str]) -> list[str]:
+def made_folders(db: OpenJournal, entry_ids: Sequence[str]) -> list[str]:
     """Return the folders that were created for these writes."""
     found: dict[str, None] = {}
     for entry_id in entry_ids:
@@ -134,7 +134,7 @@ def made_folders(db: Opened, entry_ids: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def folders_under_review(db: Opened) -> list[str]:
+def folders_under_review(db: OpenJournal) -> list[str]:
     """Return the folders that were created for writes that nobody has kept or taken back."""
     rows = db.connection.execute(
         "SELECT DISTINCT folder FROM made_folders JOIN writes ON writes.id = write WHERE state IN ('done', 'unknown')"
@@ -142,14 +142,14 @@ def folders_under_review(db: Opened) -> list[str]:
     return [as_path(row[0]) for row in rows]
 
 
-def finish_all(db: Opened, entry_ids: Iterable[str], state: EntryState) -> None:
+def finish_all(db: OpenJournal, entry_ids: Iterable[str], state: EntryState) -> None:
     """Record that writes ended as planned, or were not made."""
     with transaction(db, durable=False):
         for entry_id in entry_ids:
             set_state(db.connection, entry_id, state)
 
 
-def finish(db: Opened, entry_id: str, state: EntryState, after: str) -> None:
+def finish(db: OpenJournal, entry_id: str, state: EntryState, after: str) -> None:
     """Record how a write ended that left a text other than the planned one; durable when this returns."""
     row = db.connection.execute("SELECT before FROM writes WHERE id = ?", (entry_id,)).fetchone()
     before_id: int | None = None if row is None else row[0]
@@ -186,7 +186,7 @@ def _lines(text: str, start: int, end: int) -> int:
 
 
 def _prepare(
-    db: Opened, entry: Entry, hunks: Sequence[LineHunk] | ChangeSet | Places
+    db: OpenJournal, entry: Entry, hunks: Sequence[LineHunk] | ChangeSet | Places
 ) -> Sequence[Prepared | None]:
     """Prepare both texts. `hunks`: the changes between them."""
     row = db.connection.execute(
@@ -202,7 +202,7 @@ def _prepare(
     return None, db.texts.prepare(entry.after, like, kept=entry.kept[1])
 
 
-def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | None:
+def _put(db: OpenJournal, prepared: Sequence[Prepared | None]) -> list[int | None] | None:
     ids: list[int | None] = []
     for one in prepared:
         text = None if one is None else db.texts.put(one)
@@ -212,7 +212,7 @@ def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | 
     return ids
 
 
-def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
+def know_session(db: OpenJournal, session: str, agent: str, cwd: str) -> None:
     """Add the session if it is new; within a transaction."""
     db.connection.execute(
         "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)",
@@ -220,7 +220,7 @@ def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
     )
 
 
-def save_ledger(db: Opened, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+def save_ledger(db: OpenJournal, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
     """Replace what was stored for this document. `AsJson` is stored compressed."""
     packed = hunks if isinstance(hunks, bytes) else compressed(hunks)
     row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
@@ -232,7 +232,7 @@ def save_ledger(db: Opened, uri: str, text: str | Text, hunks: bytes | AsJson) -
         )
 
 
-def save_picked(db: Opened, path: str, text: str, hunks: bytes) -> None:
+def save_picked(db: OpenJournal, path: str, text: str, hunks: bytes) -> None:
     """Store hunks of the file that were kept one by one, and the text that contains them."""
     row = db.connection.execute(
         "SELECT id, coalesce(after, before) FROM writes WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
@@ -247,7 +247,7 @@ def save_picked(db: Opened, path: str, text: str, hunks: bytes) -> None:
         db.connection.execute("INSERT INTO picked VALUES (?, ?, ?)", (write, text_id, hunks))
 
 
-def picked(db: Opened, entry_id: str) -> list[Picked]:
+def picked(db: OpenJournal, entry_id: str) -> list[Picked]:
     """Return what was kept one by one between this write and the file's next one. Damaged rows are left out."""
     rows = db.connection.execute("SELECT text, hunks FROM picked WHERE write = ? ORDER BY rowid", (entry_id,))
     found: list[Picked] = []
@@ -261,7 +261,7 @@ _COMPRESSED = b"x"
 """zlib's first byte, which JSON never starts with."""
 
 
-def ledger(db: Opened, uri: str) -> tuple[str, bytes] | None:
+def ledger(db: OpenJournal, uri: str) -> tuple[str, bytes] | None:
     """Return what is stored for a document. Raises TextLost."""
     row = db.connection.execute("SELECT text, hunks FROM ledgers WHERE uri = ?", (uri,)).fetchone()
     if row is None:

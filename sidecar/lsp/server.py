@@ -32,7 +32,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from sidecar import __version__, processes
-from sidecar.core.overlay import Action, Modification
+from sidecar.core.overlay import Modification, Notified
 from sidecar.core.text import Encoding, Text
 from sidecar.lsp.announcement import NAME
 from sidecar.lsp.framing import Fault, Framing, LongBody, joined
@@ -252,7 +252,7 @@ class _Feeder:
 
 def _divided(found: Modification | Parsed) -> Modification | Parsed:
     """If a document is opened, with its text as the mirror keeps it: the loop only has to take it."""
-    if not isinstance(found, Modification) or found.action is not Action.OPEN or not found.text:
+    if not isinstance(found, Modification) or found.action is not Notified.OPEN or not found.text:
         return found
     text = Text.of(found.text)
     text.compared()

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import DocumentUri, normalise
 
@@ -25,7 +25,7 @@ DID_CHANGE = "textDocument/didChange"
 DID_SAVE = "textDocument/didSave"
 DID_CLOSE = "textDocument/didClose"
 
-_CHANGE = Action.CHANGE
+_CHANGE = Notified.CHANGE
 _NOWHERE = Position(-1, -1)
 _IMPOSSIBLE = (ContentChange(Range(_NOWHERE, _NOWHERE), ""),)
 
@@ -153,7 +153,7 @@ def _modification(event: _AnyEvent) -> Modification:
         item = event.params.textDocument
         return Modification(
             _uri(item.uri),
-            Action.OPEN,
+            Notified.OPEN,
             item.version,
             text=item.text,
             language_id=item.languageId,
@@ -161,9 +161,9 @@ def _modification(event: _AnyEvent) -> Modification:
         )
     if isinstance(event, _DidSave):
         uri = event.params.textDocument.uri
-        return Modification(_uri(uri), Action.SAVE, text=event.params.text, client_uri=uri)
+        return Modification(_uri(uri), Notified.SAVE, text=event.params.text, client_uri=uri)
     uri = event.params.textDocument.uri
-    return Modification(_uri(uri), Action.CLOSE, client_uri=uri)
+    return Modification(_uri(uri), Notified.CLOSE, client_uri=uri)
 
 
 def lost(params: object) -> Modification | None:
@@ -188,4 +188,4 @@ def lost_in(text: str) -> Modification | None:
 
 
 def _impossible(uri: str) -> Modification:
-    return Modification(_uri(uri), Action.CHANGE, None, _IMPOSSIBLE, client_uri=uri)
+    return Modification(_uri(uri), Notified.CHANGE, None, _IMPOSSIBLE, client_uri=uri)

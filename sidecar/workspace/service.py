@@ -12,7 +12,7 @@ from sidecar import given_back
 from sidecar.config import Settings
 from sidecar.core.any_text import AnyText
 from sidecar.core.json_types import Json
-from sidecar.core.overlay import Action, Modification
+from sidecar.core.overlay import Modification, Notified
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -229,7 +229,9 @@ class Workspace:
 
     def apply(self, modification: Modification) -> None:
         """Apply one change by the editor. Synchronous: the change is in force when this returns."""
-        closing = self.state.documents.get(modification.uri) if modification.action is Action.CLOSE else None
+        closing = (
+            self.state.documents.get(modification.uri) if modification.action is Notified.CLOSE else None
+        )
         tracked, note = self.state.apply(modification)
         if note:
             log.warning("%s: %s", modification.uri, note)
@@ -247,7 +249,7 @@ class Workspace:
         given_back.soon(len(modification.text or ""))
         if tracked is None:
             return
-        if modification.action is Action.OPEN:
+        if modification.action is Notified.OPEN:
             text = tracked.document.snapshot()
             self._tasks.start_soon(
                 self._reconciler.opened, tracked, text, self._reconciler.opened_now(tracked)

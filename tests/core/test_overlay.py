@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sidecar.core.change import Edit
-from sidecar.core.overlay import Action, Applied, ContentChange, Document, Modification, Overlay
+from sidecar.core.overlay import Applied, ContentChange, Document, Modification, Notified, Overlay
 from sidecar.core.text import Encoding, Position, Range, Text
 from sidecar.core.uri import DocumentUri
 from tests.support import oracle
@@ -18,18 +18,20 @@ URI = DocumentUri("file:///a.py")
 
 
 def opened(text: str, version: int | None = 1) -> Modification:
-    return Modification(URI, Action.OPEN, version, text=text, language_id="python", client_uri="file:///A.py")
+    return Modification(
+        URI, Notified.OPEN, version, text=text, language_id="python", client_uri="file:///A.py"
+    )
 
 
 def changed(version: int | None, *changes: ContentChange) -> Modification:
-    return Modification(URI, Action.CHANGE, version, changes, client_uri="file:///A.py")
+    return Modification(URI, Notified.CHANGE, version, changes, client_uri="file:///A.py")
 
 
 def saved(text: str | None = None) -> Modification:
-    return Modification(URI, Action.SAVE, text=text)
+    return Modification(URI, Notified.SAVE, text=text)
 
 
-CLOSED = Modification(URI, Action.CLOSE)
+CLOSED = Modification(URI, Notified.CLOSE)
 
 
 def at(place: str, text: str = "") -> ContentChange:
@@ -361,7 +363,7 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
         self.buffers[uri] = Buffer(
             text, version, False, known.replayed if known else "", known.stamps if known else []
         )
-        self.send(Modification(uri, Action.OPEN, version, text=text, client_uri=uri))
+        self.send(Modification(uri, Notified.OPEN, version, text=text, client_uri=uri))
 
     @rule(uri=NAMES, changes=CHANGES, step=st.integers(1, 3))
     def change(
@@ -371,7 +373,7 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
             buffer.version += step
             sent = self.edit(buffer, changes)
             buffer.lost = buffer.lost and all(change.range for change in sent)
-            assert self.send(Modification(uri, Action.CHANGE, buffer.version, sent)).note is None
+            assert self.send(Modification(uri, Notified.CHANGE, buffer.version, sent)).note is None
 
     @rule(uri=NAMES, changes=CHANGES, step=st.integers(0, 2))
     def change_with_an_old_version(
@@ -381,7 +383,7 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
             buffer.version -= step
             sent = self.edit(buffer, changes)
             buffer.lost = all(change.range for change in sent)
-            self.send(Modification(uri, Action.CHANGE, buffer.version, sent))
+            self.send(Modification(uri, Notified.CHANGE, buffer.version, sent))
 
     @rule(uri=NAMES, before=CHANGES, after=CHANGES, wrong=st.sampled_from([BACKWARDS, NEGATIVE, NOWHERE]))
     def change_something_impossible(
@@ -395,7 +397,7 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
             buffer.version += 1
             early, late = self.edit(buffer, before), self.edit(buffer, after)
             buffer.lost = all(change.range for change in late)
-            self.send(Modification(uri, Action.CHANGE, buffer.version, (*early, wrong, *late)))
+            self.send(Modification(uri, Notified.CHANGE, buffer.version, (*early, wrong, *late)))
 
     @rule(uri=NAMES, with_text=st.booleans())
     def save(self, uri: DocumentUri, with_text: bool) -> None:
@@ -403,7 +405,7 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
         if buffer and with_text:
             buffer.lost = False
         applied = self.send(
-            Modification(uri, Action.SAVE, text=buffer.text if buffer and with_text else None)
+            Modification(uri, Notified.SAVE, text=buffer.text if buffer and with_text else None)
         )
         assert (applied.note is None) == (buffer is not None)
 
@@ -411,11 +413,11 @@ class OverlayEqualsEditor(RuleBasedStateMachine):
     def participant_changes_what_is_saved(self, uri: DocumentUri, text: str) -> None:
         if buffer := self.buffers.get(uri):
             buffer.text, buffer.lost = text, False
-            self.send(Modification(uri, Action.SAVE, text=text))
+            self.send(Modification(uri, Notified.SAVE, text=text))
 
     @rule(uri=NAMES)
     def close(self, uri: DocumentUri) -> None:
-        applied = self.send(Modification(uri, Action.CLOSE))
+        applied = self.send(Modification(uri, Notified.CLOSE))
         assert (applied.note is None) == (self.buffers.pop(uri, None) is not None)
 
     @precondition(lambda self: hasattr(self, "overlay"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.overlay import MAX_EARLY, Action, ContentChange, Modification, Overlay
+from sidecar.core.overlay import MAX_EARLY, ContentChange, Modification, Notified, Overlay
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import DocumentUri
 from tests.support import oracle
@@ -18,12 +18,12 @@ URI = DocumentUri("file:///a.py")
 
 
 def opened(text: str, version: int = 0) -> Modification:
-    return Modification(URI, Action.OPEN, version, text=text)
+    return Modification(URI, Notified.OPEN, version, text=text)
 
 
 def put(version: int, character: int, text: str) -> Modification:
     place = Position(0, character)
-    return Modification(URI, Action.CHANGE, version, (ContentChange(Range(place, place), text),))
+    return Modification(URI, Notified.CHANGE, version, (ContentChange(Range(place, place), text),))
 
 
 def helix() -> Overlay:
@@ -89,7 +89,7 @@ def test_a_save_between_does_not_take_what_is_still_to_come_twice() -> None:
     overlay = helix()
     overlay.apply(opened("abc"))
     overlay.apply(put(2, 0, "2"))
-    overlay.apply(Modification(URI, Action.SAVE, text="21abc"))
+    overlay.apply(Modification(URI, Notified.SAVE, text="21abc"))
     document = overlay.apply(put(1, 0, "1")).document
     assert document is not None
     assert str(document.snapshot()) == "21abc"
@@ -116,7 +116,7 @@ def test_in_any_order(text: str, typed: list[tuple[int, str]], seed: int) -> Non
     for version, (offset, new) in enumerate(typed, 1):
         at = Position(*oracle.position_at(text, min(offset, len(text)), "utf-16"))
         text = oracle.replace(text, tuple(at), tuple(at), new, "utf-16")
-        sent.append(Modification(URI, Action.CHANGE, version, (ContentChange(Range(at, at), new),)))
+        sent.append(Modification(URI, Notified.CHANGE, version, (ContentChange(Range(at, at), new),)))
     choose = random.Random(seed)
     overlay = helix()
     for event in sorted(enumerate(sent), key=lambda one: one[0] + choose.random() * 4):
@@ -131,6 +131,6 @@ def test_lines_end_at_newlines_only() -> None:
     overlay.lf_lines = True
     overlay.apply(opened("one\rtwo\nthree\n"))
     place = Range(Position(1, 0), Position(1, 3))
-    document = overlay.apply(Modification(URI, Action.CHANGE, 1, (ContentChange(place, "THR"),))).document
+    document = overlay.apply(Modification(URI, Notified.CHANGE, 1, (ContentChange(place, "THR"),))).document
     assert document is not None
     assert str(document.snapshot()) == "one\rtwo\nTHRee\n"

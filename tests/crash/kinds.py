@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.text import Encoding, Range
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
@@ -84,7 +84,7 @@ class KeptBuffer(QuietEditor):
         workspace = self.bench.workspace
         changes = tuple(ContentChange(Range(e.start, e.end), e.new_text) for e in reversed(edit.edits))
         self.version += 1
-        workspace.apply(Modification(from_path(str(self._saves)), Action.CHANGE, self.version, changes))
+        workspace.apply(Modification(from_path(str(self._saves)), Notified.CHANGE, self.version, changes))
         self._steps.disarm()
         self._buffer.write_text(self.bench.text(NAME))
         self._steps.arm()
@@ -96,7 +96,7 @@ class KeptBuffer(QuietEditor):
         self._steps.step("the editor saves")
         self._steps.disarm()  # its own way of saving is not ours to test
         self._saves.write_text(self._buffer.read_text())
-        self.bench.workspace.apply(Modification(from_path(str(self._saves)), Action.SAVE))
+        self.bench.workspace.apply(Modification(from_path(str(self._saves)), Notified.SAVE))
         self._steps.arm()
         self._steps.step("the editor saved")
         return Saved(True)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidecar.core.overlay import Action, ContentChange, Document, Modification, Overlay
+from sidecar.core.overlay import ContentChange, Document, Modification, Notified, Overlay
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp.pending import Pending
@@ -100,11 +100,11 @@ class Buffers:
         self.on_show: Callable[[DocumentUri], None] = lambda uri: None
 
     def show(self, uri: str, text: str, version: int = 1) -> None:
-        self.overlay.apply(Modification(normalise(uri), Action.OPEN, version, text=text, client_uri=uri))
+        self.overlay.apply(Modification(normalise(uri), Notified.OPEN, version, text=text, client_uri=uri))
         self.on_show(normalise(uri))
 
     def close(self, uri: str) -> None:
-        self.overlay.apply(Modification(normalise(uri), Action.CLOSE))
+        self.overlay.apply(Modification(normalise(uri), Notified.CLOSE))
 
     def document(self, uri: str) -> Document:
         document = self.overlay.get(normalise(uri))
@@ -122,7 +122,7 @@ class Buffers:
 
     def change(self, uri: str, changes: Sequence[ContentChange]) -> None:
         document = self.document(uri)
-        self.overlay.apply(Modification(document.uri, Action.CHANGE, document.version + 1, tuple(changes)))
+        self.overlay.apply(Modification(document.uri, Notified.CHANGE, document.version + 1, tuple(changes)))
 
     def _apply(self, params: Any) -> object:
         self.labels.append(params["label"])

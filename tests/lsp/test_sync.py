@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
 from sidecar.lsp import server, sync
@@ -32,16 +32,16 @@ def at(line: int, character: int, end_line: int, end_character: int) -> dict[str
 
 
 def changed(*changes: ContentChange, version: int | None = 7) -> Modification:
-    return Modification(HERE, Action.CHANGE, version, changes, client_uri=URI)
+    return Modification(HERE, Notified.CHANGE, version, changes, client_uri=URI)
 
 
 SPAN = Range(Position(1, 2), Position(3, 4))
 INSERTED = ContentChange(SPAN, "x")
 
 UNDERSTOOD: list[tuple[str, str, Any, Modification]] = [
-    ("open", sync.DID_OPEN, {"textDocument": {**DOCUMENT, "languageId": "python", "text": "é\r\n"}}, Modification(HERE, Action.OPEN, 7, (), "é\r\n", "python", URI)),
-    ("open, the least", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": ""}}, Modification(HERE, Action.OPEN, None, (), "", "", URI)),
-    ("open, fields of the future", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": "", "encoding": "utf-7", "jsonrpc": "2.0"}, "id": 1, "method": "exit"}, Modification(HERE, Action.OPEN, None, (), "", "", URI)),
+    ("open", sync.DID_OPEN, {"textDocument": {**DOCUMENT, "languageId": "python", "text": "é\r\n"}}, Modification(HERE, Notified.OPEN, 7, (), "é\r\n", "python", URI)),
+    ("open, the least", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": ""}}, Modification(HERE, Notified.OPEN, None, (), "", "", URI)),
+    ("open, fields of the future", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": "", "encoding": "utf-7", "jsonrpc": "2.0"}, "id": 1, "method": "exit"}, Modification(HERE, Notified.OPEN, None, (), "", "", URI)),
     ("a change", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(1, 2, 3, 4), "rangeLength": 9, "text": "x"}]}, changed(INSERTED)),
     ("several changes", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(1, 2, 3, 4), "text": "x"}, {"text": "all"}]}, changed(INSERTED, ContentChange(None, "all"))),
     ("no change", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": []}, changed()),
@@ -49,14 +49,14 @@ UNDERSTOOD: list[tuple[str, str, Any, Modification]] = [
     ("version null", sync.DID_CHANGE, {"textDocument": {"uri": URI, "version": None}, "contentChanges": []}, changed(version=None)),
     ("a negative place is for the overlay to judge", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(-1, 0, 0, 0), "text": ""}]}, changed(ContentChange(Range(Position(-1, 0), Position(0, 0)), ""))),
     ("places beyond 64 bits", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(2**70, 2**70, 2**70, 2**70), "text": ""}]}, changed(ContentChange(Range(Position(2**70, 2**70), Position(2**70, 2**70)), ""))),
-    ("save", sync.DID_SAVE, {"textDocument": {"uri": URI}}, Modification(HERE, Action.SAVE, client_uri=URI)),
-    ("save with text", sync.DID_SAVE, {"textDocument": {"uri": URI}, "text": "t"}, Modification(HERE, Action.SAVE, None, (), "t", "", URI)),
-    ("close", sync.DID_CLOSE, {"textDocument": {"uri": URI}}, Modification(HERE, Action.CLOSE, client_uri=URI)),
+    ("save", sync.DID_SAVE, {"textDocument": {"uri": URI}}, Modification(HERE, Notified.SAVE, client_uri=URI)),
+    ("save with text", sync.DID_SAVE, {"textDocument": {"uri": URI}, "text": "t"}, Modification(HERE, Notified.SAVE, None, (), "t", "", URI)),
+    ("close", sync.DID_CLOSE, {"textDocument": {"uri": URI}}, Modification(HERE, Notified.CLOSE, client_uri=URI)),
 ]  # fmt: skip
 
 ONLY_SLOWLY: list[tuple[str, str, Any, Modification]] = [
     ("whole numbers written with a point", sync.DID_CHANGE, {"textDocument": {"uri": URI, "version": 7.0}, "contentChanges": [{"range": at(1.0, 2.0, 3, 4), "text": "x"}]}, changed(INSERTED)),
-    ("lone surrogates", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": "\ud800x\udc00"}}, Modification(HERE, Action.OPEN, None, (), "\ud800x\udc00", "", URI)),
+    ("lone surrogates", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": "\ud800x\udc00"}}, Modification(HERE, Notified.OPEN, None, (), "\ud800x\udc00", "", URI)),
 ]  # fmt: skip
 
 LOST: list[tuple[str, str, Any]] = [
@@ -108,7 +108,7 @@ def test_what_cannot_be_understood_is_known_to_be_lost(method: str, params: Any)
         sync.from_json(method, params)
     lost = caught.value.lost
     assert lost is not None
-    assert (lost.uri, lost.action, lost.client_uri) == (HERE, Action.CHANGE, URI)
+    assert (lost.uri, lost.action, lost.client_uri) == (HERE, Notified.CHANGE, URI)
     assert sync.lost_in(body(method, params).decode()[:-1]) == lost
 
 

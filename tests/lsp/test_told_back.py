@@ -8,7 +8,7 @@ import json
 import pytest
 
 from sidecar.core.coordinates import TextEdit
-from sidecar.core.overlay import Action, Modification
+from sidecar.core.overlay import Modification, Notified
 from sidecar.core.text import Position
 from sidecar.lsp import sync
 from sidecar.lsp.told_back import LONG, ToldBack
@@ -33,7 +33,7 @@ def test_the_text_of_an_edit_is_not_made_again(ascii: bool) -> None:
     found = told_back.read(body)
     assert isinstance(found, Modification)
     assert found == sync.decode(body)
-    assert found.action is Action.CHANGE
+    assert found.action is Notified.CHANGE
     assert found.changes[1].text is edit.new_text
 
 

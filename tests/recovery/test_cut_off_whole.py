@@ -24,7 +24,7 @@ from sidecar.journal.turns import TurnStart
 from sidecar.recovery.cut_off import look, settle
 from sidecar.recovery.revert import revert
 from sidecar.recovery.settle import settle as settle_all
-from sidecar.workspace.behind.tree_notes import Left, take
+from sidecar.workspace.behind.tree_notes import LeftToRead, take
 from sidecar.workspace.behind.tree_starts import TreeStart
 from sidecar.workspace.review.review import Selector
 from tests.recovery.test_whole_files import CASES, put, there
@@ -49,7 +49,7 @@ def begun(folder: Path, made: Sequence[str] = ()) -> TurnStart:
     top = str(folder)
     tree, _ = folder_files.own(top)
     assert tree is not None
-    start = TreeStart(take(tree, Left(), None, 0)).for_journal(made)
+    start = TreeStart(take(tree, LeftToRead(), None, 0)).for_journal(made)
     return TurnStart("s", "agent", 1, top, time.time(), [start])
 
 

@@ -25,7 +25,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.json_types import Json
 from sidecar.core.normal import Normal, normal
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import is_untitled, normalise, to_path
 from sidecar.demo.buffer import Buffer, BufferPosition, Step
@@ -456,15 +456,15 @@ def modification_of(event: Event) -> Modification:
     match event:
         case Opened(client_uri, language, version, text):
             return Modification(
-                uri, Action.OPEN, version, text=text, language_id=language, client_uri=client_uri
+                uri, Notified.OPEN, version, text=text, language_id=language, client_uri=client_uri
             )
         case Changed(client_uri, version, changes):
             told = tuple(ContentChange(_range(one.start, one.end), one.text) for one in changes)
-            return Modification(uri, Action.CHANGE, version, told, client_uri=client_uri)
+            return Modification(uri, Notified.CHANGE, version, told, client_uri=client_uri)
         case Saved(client_uri, text):
-            return Modification(uri, Action.SAVE, text=text, client_uri=client_uri)
+            return Modification(uri, Notified.SAVE, text=text, client_uri=client_uri)
         case Closed(client_uri):
-            return Modification(uri, Action.CLOSE, client_uri=client_uri)
+            return Modification(uri, Notified.CLOSE, client_uri=client_uri)
 
 
 def _range(start: BufferPosition | None, end: BufferPosition | None) -> Range | None:

@@ -19,7 +19,7 @@ from sidecar.config import AgentCommand, parse
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.retold import Told
@@ -212,7 +212,7 @@ class Bench:
 
     def open(self, name: str, text: str, version: int = 1) -> None:
         uri = self.uri(name)
-        self.workspace.apply(Modification(uri, Action.OPEN, version, text=text, client_uri=uri))
+        self.workspace.apply(Modification(uri, Notified.OPEN, version, text=text, client_uri=uri))
 
     def type(
         self,
@@ -225,7 +225,7 @@ class Bench:
     ) -> None:
         start = Position(line, character)
         change = ContentChange(Range(start, Position(*end) if end else start), text)
-        self.workspace.apply(Modification(self.uri(name), Action.CHANGE, version, (change,)))
+        self.workspace.apply(Modification(self.uri(name), Notified.CHANGE, version, (change,)))
 
     def text(self, name: str) -> str:
         document = self.workspace.state.overlay.get(self.uri(name))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.notebook import LANGUAGE
-from sidecar.core.overlay import Action, Modification
+from sidecar.core.overlay import Modification, Notified
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.ports.ports import EditorRefused
@@ -37,7 +37,7 @@ def play(folder: Path, case: Case, editor: FakeEditor | None = None, *, shown: b
         async with a_workspace(folder, fake) as bench:
 
             def told(modification: Modification) -> None:
-                is_open = modification.action is Action.OPEN
+                is_open = modification.action is Notified.OPEN
                 bench.workspace.apply(
                     modification._replace(language_id=LANGUAGE) if is_open else modification
                 )

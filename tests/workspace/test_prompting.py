@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.overlay import Action, Modification
+from sidecar.core.overlay import Modification, Notified
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import normalise
 from sidecar.workspace.ports.ports import OpenedSession, Option, Question, SessionRequest
@@ -129,7 +129,7 @@ def test_what_cannot_be_saved_goes_along(tmp_path: Path) -> None:
 def test_a_buffer_without_a_file_goes_along_unless_it_is_empty(tmp_path: Path, policy: str) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         for uri, text in (("untitled:Untitled-1", "my notes\n"), ("untitled:Untitled-2", "")):
-            bench.workspace.apply(Modification(normalise(uri), Action.OPEN, 1, text=text, client_uri=uri))
+            bench.workspace.apply(Modification(normalise(uri), Notified.OPEN, 1, text=text, client_uri=uri))
 
     sent, _ = prompt(tmp_path, case, policy)
     assert len(sent) == 1
@@ -155,7 +155,7 @@ def test_to_an_agent_that_takes_only_words_unsaved_text_goes_along_as_words(
         async with a_workspace(tmp_path, fake, agents) as bench:
             fake.attach(bench.workspace.apply)
             await dirty(bench, fake)
-            bench.workspace.apply(Modification(normalise(uri), Action.OPEN, 1, text=text, client_uri=uri))
+            bench.workspace.apply(Modification(normalise(uri), Notified.OPEN, 1, text=text, client_uri=uri))
             await bench.workspace.start_prompt(bench.session, [ASKED])[2]
         return fake
 

@@ -10,7 +10,7 @@ import pytest
 from sidecar.core import past
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
-from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.overlay import ContentChange, Modification, Notified
 from sidecar.core.text import Position, Range, Text
 from sidecar.workspace.state.ledgers import Reviewed
 from tests.support.workspaces import Bench, a_workspace
@@ -51,7 +51,7 @@ async def test_what_they_do_together_counts(
 ) -> None:
     async with a_workspace(tmp_path) as bench:
         reviewed = under_review(bench)
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, changes))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, changes))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == left
         assert reviewed.ledger.base(bench.text("a.txt")) == base
 
@@ -59,10 +59,10 @@ async def test_what_they_do_together_counts(
 async def test_a_redo_that_is_told_with_what_was_typed_since_brings_the_change_back(tmp_path: Path) -> None:
     async with a_workspace(tmp_path) as bench:
         reviewed = under_review(bench)
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (change(1, 2, "two\n"),)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, (change(1, 2, "two\n"),)))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["FOUR"]
         redone = change(1, 2, "TWO\n"), change(0, 0, "typed\n")
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, redone))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 3, redone))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
 
 
@@ -70,10 +70,10 @@ async def test_an_undo_in_two_changes_can_be_redone(tmp_path: Path) -> None:
     async with a_workspace(tmp_path) as bench:
         reviewed = under_review(bench)
         undone = change(3, 4, "four\n"), change(1, 2, "two\n")
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, undone))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, undone))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == []
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(1, 2, "TWO\n"),)))
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 3, (change(1, 2, "TWO\n"),)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 4, (change(3, 4, "FOUR\n"),)))
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
 
 
@@ -96,12 +96,12 @@ async def test_an_undo_of_a_rejection_and_what_was_typed_since_in_one_change(
         ledger, before = reviewed.ledger, Text.of(AGENTS)
         ledger.rejected(before, ledger.reject(len(before), ledger.ids()), Text.of(BEFORE))
         rejected = change(1, 4, "two\nthree\nfour\n")
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (rejected,)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, (rejected,)))
         assert not ledger.hunks
         tracked = bench.workspace.state.documents.get(reviewed.uri)
         assert tracked is not None
         tracked.hunks_then.file = None  # noted when the ledger here was ahead of the text
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (change(0, 4, told),)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 3, (change(0, 4, told),)))
         assert [hunk.text for hunk in ledger.hunks] == left
         assert not left or ledger.base(told) == told.replace("TWO", "two").replace("FOUR", "four")
 
@@ -113,11 +113,11 @@ async def test_an_edit_so_large_that_the_text_before_it_is_forgotten(
     async with a_workspace(tmp_path) as bench:
         reviewed = under_review(bench)
         pasted = change(0, 0, "pasted\n" * 50)
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (pasted,)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, (pasted,)))
         assert bench.text("a.txt") == "pasted\n" * 50 + AGENTS
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["TWO", "FOUR"]
         over = change(51, 54, "TWO\nthree\nFOUR\n" + "more\n" * 50)
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (over,)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 3, (over,)))
         assert bench.text("a.txt") == "pasted\n" * 50 + AGENTS + "more\n" * 50
 
 
@@ -140,7 +140,7 @@ async def test_two_undos_and_typing_in_one_message(tmp_path: Path) -> None:
         ledger.agent_edit(Text.of(plain), diff(plain, second), Text.of(second), Author("s", 2, "w9"))
         undone = change(2, 4, "mine\n"), change(1, 2, "new\nnewer\ntwo\n"), change(5, 6, "THREE four\n")
         typed = ContentChange(Range(Position(5, 10), Position(5, 10)), "!")
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 3, (*undone, typed)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 3, (*undone, typed)))
         assert bench.text("a.txt") == first.replace("four", "four!")
         assert [hunk.text for hunk in ledger.hunks] == ["new\n", "newer\n", "THREE "]
         assert ledger.base(bench.text("a.txt")) == plain.replace("four", "four!")
@@ -162,7 +162,7 @@ async def test_an_undo_of_an_edit_of_an_agents_own_lines_and_typing_between_them
             within(1, 5, 1, 7, ""),
         )
         bench.workspace.apply(
-            Modification(reviewed.uri, Action.CHANGE, 2, (*undone, change(2, 2, "typed\n")))
+            Modification(reviewed.uri, Notified.CHANGE, 2, (*undone, change(2, 2, "typed\n")))
         )
         assert bench.text("a.txt") == "one\nfirst\ntyped\n}\n"
         assert [hunk.text for hunk in reviewed.ledger.hunks] == ["first\n", "}\n"]
@@ -185,6 +185,6 @@ async def test_a_client_that_tells_the_whole_text(tmp_path: Path, told: str, lef
         author = Author("s", 1, "w1")
         reviewed.ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), author)
         whole = ContentChange(None, told)
-        bench.workspace.apply(Modification(reviewed.uri, Action.CHANGE, 2, (whole,)))
+        bench.workspace.apply(Modification(reviewed.uri, Notified.CHANGE, 2, (whole,)))
         assert bench.text("a.txt") == told
         assert [hunk.text for hunk in reviewed.ledger.hunks] == left

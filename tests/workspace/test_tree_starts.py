@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.disk import folder_files, git_head
 from sidecar.workspace.behind import tree_notes
-from sidecar.workspace.behind.tree_notes import Left, TreeNote
+from sidecar.workspace.behind.tree_notes import LeftToRead, TreeNote
 from sidecar.workspace.behind.tree_starts import TreeStart
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -27,7 +27,7 @@ MANY = tree_notes.MIN_INDEX + 20
 
 def take(folder: Path, before: TreeNote | None = None) -> TreeStart:
     (tree,) = folder_files.trees(str(folder)).found
-    return TreeStart(tree_notes.take(tree, Left(), before, 2**63))
+    return TreeStart(tree_notes.take(tree, LeftToRead(), before, 2**63))
 
 
 def crlf(start: TreeStart) -> set[str]:

@@ -15,7 +15,7 @@ from sidecar.disk import folder_files
 from sidecar.journal.turns import FolderStart
 from sidecar.workspace.behind import tree_looks, tree_notes
 from sidecar.workspace.behind.tree_looks import Found, TreeLooks
-from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
+from sidecar.workspace.behind.tree_notes import NOTHING, LeftToRead, Touched, TreeNote
 from sidecar.workspace.behind.tree_starts import LATE, TreeStart
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.ports.session_ports import CommandEnd
@@ -548,7 +548,7 @@ def commits(folder: Path, random: Random) -> None:
 
 def noted(folder: Path, before: TreeNote | None, since: int) -> TreeNote:
     (tree,) = folder_files.trees(str(folder)).found
-    return tree_notes.take(tree, Left(), before, since)
+    return tree_notes.take(tree, LeftToRead(), before, since)
 
 
 @pytest.fixture(params=["git", "git, each file for itself", "no git"])
@@ -627,8 +627,8 @@ def test_what_changed_last_is_kept_first(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / name).write_text(name)
         tick()
     (tree,) = folder_files.trees(str(tmp_path)).found
-    assert sorted(tree_notes.take(tree, Left(), None, 0).kept) == ["c", "d"]
+    assert sorted(tree_notes.take(tree, LeftToRead(), None, 0).kept) == ["c", "d"]
     is_open = [str(tmp_path / "a")]
-    assert sorted(tree_notes.take(tree, Left(), None, 0, Touched(is_open)).kept) == ["a", "d"]
+    assert sorted(tree_notes.take(tree, LeftToRead(), None, 0, Touched(is_open)).kept) == ["a", "d"]
     made = [str(tmp_path / name) for name in ("b", "c", "d")]
-    assert sorted(tree_notes.take(tree, Left(), None, 0, Touched((), made)).kept) == ["a", "c", "d"]
+    assert sorted(tree_notes.take(tree, LeftToRead(), None, 0, Touched((), made)).kept) == ["a", "c", "d"]

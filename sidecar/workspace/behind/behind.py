@@ -34,14 +34,14 @@ from sidecar.workspace.behind.gone_with import GoneWith
 from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import (
     Leg,
-    Seen,
+    SeenChange,
     as_one,
     has,
     on_top,
     taken_from,
     without,
 )
-from sidecar.workspace.behind.passing import Passing, with_start
+from sidecar.workspace.behind.passing import PassingTexts, with_start
 from sidecar.workspace.behind.settling import SETTLE_SECONDS, Settling, opened_with
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
@@ -88,7 +88,7 @@ class Behind:
         self._glimpses = Glimpses(state, evidence, starts, files)
         self._known = KnownBefore(evidence, starts, self.accounts, files)
         self._entering = Entering(state, editor, recorder, whose)
-        self._passing = Passing(self._glimpses)
+        self._passing = PassingTexts(self._glimpses)
         self._written = Written()
         self.settling = Settling(
             state, editor, recorder, self._entering, self.accounts, self._written, self._passing
@@ -247,7 +247,7 @@ class Behind:
         saved: str | None = None,
         was_told: bool = False,
         found: str | None = None,
-    ) -> Seen | None:
+    ) -> SeenChange | None:
         """Finds out who made a change of a document's file, and journals it. None: there is nothing to review, the
         change was recorded already, or it could not be journalled.
 
@@ -255,7 +255,7 @@ class Behind:
         now, and was last changed at `at` (acts.py). Both texts are in the compared form.
 
         `emptied`: the file was empty in between, and the editor has taken that from the disk. `saved`: what somebody
-        saved on top of `before`, if the author of `disk` had not read that. `was_told`: as in `Seen`. `found`: what the
+        saved on top of `before`, if the author of `disk` had not read that. `was_told`: as in `SeenChange`. `found`: what the
         file was last found to say, if it is in conflict with the document since `before`. That part of the change may
         have other authors than the newest part.
         """
@@ -316,7 +316,9 @@ class Behind:
             begun = await self._entering.begin_legs(path, before, legs)
         if begun is None:
             return None
-        return Seen(begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told)
+        return SeenChange(
+            begun, before, has_taken, review, changes, writes, saves, passed, saved, file, was_told
+        )
 
     async def _legs_since(
         self,
@@ -353,7 +355,7 @@ class Behind:
 
     def written_before(
         self, tracked: Tracked, before: str | None, on_disk: OnDisk, writes: int
-    ) -> Seen | None:
+    ) -> SeenChange | None:
         """A change from `before` (compared form), for which `seen` returned None, is about to be brought in. If agents
         have written in the document since it had had `writes` edits of theirs, their work must still be under review
         afterwards. None: they have not."""
@@ -361,11 +363,11 @@ class Behind:
             return None
         review = self._entering.review(tracked.document.uri, str(tracked.document.snapshot()))
         legs, file = [Leg(on_disk.text, changed_at(on_disk.stat))], tracked.hunks_then.file
-        seen = Seen(legs, before, before, review, None, writes, tracked.saves, file=file)
+        seen = SeenChange(legs, before, before, review, None, writes, tracked.saves, file=file)
         self.settling.brings_in(tracked, seen)
         return seen
 
-    def comes_after(self, tracked: Tracked, seen: Seen) -> None:
+    def comes_after(self, tracked: Tracked, seen: SeenChange) -> None:
         """The change is about to be brought into the document's current text. Agents' edits since it was seen come before it."""
         if tracked.agents_edits == seen.writes:
             return
@@ -467,14 +469,16 @@ class Behind:
             said is not None and said > since and self._state.documents.disk.saved(tracked.document.uri, text)
         )
 
-    def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
+    def resolving(
+        self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet
+    ) -> SeenChange | None:
         """The user decided a conflict, and `changes` of the mirror, which says `before` (raw), are about to be made.
         The change on the disk was journalled when it was found. None: there is nothing of it to review."""
         if conflict.author is None:
             return None
         review = self._entering.review(tracked.document.uri, before)
         leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
-        return Seen(
+        return SeenChange(
             [leg], conflict.base, conflict.base, review, [changes], tracked.agents_edits, tracked.saves
         )
 

@@ -24,7 +24,7 @@ from sidecar.disk import Stat
 from sidecar.disk.watching import FolderWatch
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
-from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.evidence import Evidence, NamedFile
 from sidecar.workspace.behind.found_files import FoundFiles
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS
 from sidecar.workspace.behind.reconcile import Reconciler
@@ -309,10 +309,10 @@ class DiskWatch:
             for _, named in self._evidence.named(session)
         ]
 
-        async def look(one: tuple[Session, Named]) -> None:
+        async def look(one: tuple[Session, NamedFile]) -> None:
             await self._behind.unopened.look(one[0], one[1].path, one[1])
 
-        def size(one: tuple[Session, Named]) -> int:
+        def size(one: tuple[Session, NamedFile]) -> int:
             return (
                 LARGE_BYTES + 1 if one[1].stat is None else one[1].stat.size
             )  # a new file may have any size

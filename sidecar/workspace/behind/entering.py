@@ -17,7 +17,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.behind.legs import Leg, Seen, as_one, changes_of, raw_before, without
+from sidecar.workspace.behind.legs import Leg, SeenChange, as_one, changes_of, raw_before, without
 from sidecar.workspace.behind.whose import Known, Part, Whose
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor
@@ -114,7 +114,7 @@ class Entering:
             reviewed.text = now
         self._state.ledgers.moved(reviewed)
 
-    def enter_in_file(self, tracked: Tracked, seen: Seen) -> None:
+    def enter_in_file(self, tracked: Tracked, seen: SeenChange) -> None:
         """Enters the change in the review of the file's text, if the document has unsaved changes: it may be closed without a save."""
         then, reviewed = tracked.hunks_then.file, self._state.ledgers.get(tracked.document.uri)
         if then is None or reviewed is None or tracked.is_clean():
@@ -154,7 +154,9 @@ class Entering:
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.is_reviewed(self.review(tracked.document.uri, str(tracked.document.snapshot())))
 
-    def enter_reopened(self, tracked: Tracked, seen: Seen, taken_back: Sequence[TakenBack] = ()) -> None:
+    def enter_reopened(
+        self, tracked: Tracked, seen: SeenChange, taken_back: Sequence[TakenBack] = ()
+    ) -> None:
         """Enters the change in a document that was opened again with the file's text. The unsaved work that conflicted
         with the change is gone, and so is what was under review in it: the change begins with the review of the file, if that is known.
         `taken_back`: as in `enter_in_closed`."""
@@ -165,7 +167,7 @@ class Entering:
         changes = [changes_of(before, after) for before, after in pairwise(texts)]
         self.enter(tracked, review, texts[0], legs, changes)
 
-    def enter_instead(self, tracked: Tracked, seen: Seen, disk: str) -> None:
+    def enter_instead(self, tracked: Tracked, seen: SeenChange, disk: str) -> None:
         """Enters a change that the editor took by replacing the document's whole text, with which the change conflicts,
         by `disk` (compared form). If that text was saved, the change's author overwrote it. If it was not saved, the
         user threw it away."""
@@ -177,7 +179,7 @@ class Entering:
         changes = now.changes_in_raw(diff(now.text, disk))
         self.enter(tracked, seen.review, now.raw, [as_one(seen.legs)], [changes])
 
-    def enter_closed(self, uri: DocumentUri, seen: Seen, taken_back: Sequence[TakenBack]) -> None:
+    def enter_closed(self, uri: DocumentUri, seen: SeenChange, taken_back: Sequence[TakenBack]) -> None:
         """Enters the change as one of the file: the document was closed while the change was journalled."""
         raw = seen.review.text
         for change in seen.changes or ():

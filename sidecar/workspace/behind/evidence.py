@@ -64,7 +64,7 @@ _Diff = tuple[str | None, str]
 
 
 @dataclass(slots=True)
-class Named:
+class NamedFile:
     """A file that a tool call named. The text is raw."""
 
     path: str
@@ -91,7 +91,7 @@ class Evidence:
         self._state = state
         self._reading: dict[str, OrderedDict[str, None]] = {}
         """By session: the tool calls of its turn that said they only read."""
-        self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
+        self._named: dict[str, OrderedDict[DocumentUri, NamedFile]] = {}
         self._ended: dict[str, float] = {}
         self._answered: set[str] = set()
         """Sessions whose agent has answered the prompt: their turn is about to end."""
@@ -331,7 +331,7 @@ class Evidence:
     def _may_act(self) -> list[Session]:
         return [session for session in self.active() if session.id not in self._waiting]
 
-    def found(self, session: Session, uri: DocumentUri, file: Named) -> None:
+    def found(self, session: Session, uri: DocumentUri, file: NamedFile) -> None:
         """A file that no tool call named has changed in this turn. It is looked at from now on."""
         named = self._named.get(session.id)
         if named is not None and uri not in named:
@@ -345,11 +345,11 @@ class Evidence:
         if count > 0:  # a call may be told several times
             self._left_out[session.id] = max(self.left_out(session), count)
 
-    def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
+    def named(self, session: Session) -> list[tuple[DocumentUri, NamedFile]]:
         known = self._named.get(session.id)
         return [] if known is None else list(known.items())
 
-    def named_as(self, session: Session, uri: DocumentUri) -> Named | None:
+    def named_as(self, session: Session, uri: DocumentUri) -> NamedFile | None:
         named = self._named.get(session.id)
         return None if named is None else named.get(uri)
 
@@ -393,7 +393,7 @@ class Evidence:
             return place.uri
 
     def _keep(
-        self, session: Session, named: OrderedDict[DocumentUri, Named], uri: DocumentUri, file: Named
+        self, session: Session, named: OrderedDict[DocumentUri, NamedFile], uri: DocumentUri, file: NamedFile
     ) -> None:
         size = self._texts.get(session.id, 0)
         if file.text is not None and size + len(file.text) > MAX_NAMED_TEXT:
@@ -410,7 +410,7 @@ class Evidence:
     def _name(
         self,
         session: Session,
-        named: OrderedDict[DocumentUri, Named],
+        named: OrderedDict[DocumentUri, NamedFile],
         call: str,
         path: str,
         diffs: list[_Diff],
@@ -454,24 +454,24 @@ class Evidence:
         if any(_is_all_of(text, old) for old in olds):
             self._state.beliefs.served_whole(session.id, place.uri, text, by_program=True)
 
-    def _look(self, place: Place, call: str, *, reads: bool) -> Named:
+    def _look(self, place: Place, call: str, *, reads: bool) -> NamedFile:
         if isinstance(place.on_disk, Missing):
-            return Named(place.path, call, None, None)
+            return NamedFile(place.path, call, None, None)
         stat = place.on_disk.stat
         if not reads:
             why = "a call named too many files at once to read them all"
-            return Named(place.path, call, stat, None, why=why, quiet=True)
+            return NamedFile(place.path, call, stat, None, why=why, quiet=True)
         if place.on_disk.size > MAX_TEXT:
-            return Named(place.path, call, stat, None, why="it was too large to keep")
+            return NamedFile(place.path, call, stat, None, why="it was too large to keep")
         decoded = self._looking.look(place.on_disk)
         if decoded is None:
-            return Named(place.path, call, stat, None, why="too much was named at once to read all of it")
+            return NamedFile(place.path, call, stat, None, why="too much was named at once to read all of it")
         if not isinstance(decoded, Decoded):
-            return Named(place.path, call, stat, None, why="it is not text")
+            return NamedFile(place.path, call, stat, None, why="it is not text")
         changed = changed_at(stat)
-        return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom, changed=changed)
+        return NamedFile(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom, changed=changed)
 
-    def _believe(self, pre_image: Named, diffs: list[_Diff]) -> None:
+    def _believe(self, pre_image: NamedFile, diffs: list[_Diff]) -> None:
         """The call may already be over. If so, its diff tells the text before it."""
         now = pre_image.text
         if now is None or len(diffs) != 1:

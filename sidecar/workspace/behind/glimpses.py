@@ -13,7 +13,7 @@ from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import from_path
 from sidecar.disk import Decoded, Missing, Stat, decode
-from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.evidence import Evidence, NamedFile
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.gone import gone_at
 from sidecar.workspace.behind.turn_starts import MAX_AT_ONCE, TurnStarts
@@ -91,7 +91,7 @@ class Glimpses:
                 self._first.setdefault(path, seen.at)
             self._glimpses.setdefault(path, []).append(seen)
             self._evidence.found(
-                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=seen.at)
+                session, from_path(path), NamedFile(path, "", None, None, why="", quiet=True, at=seen.at)
             )
 
     def _seen(self, session: Session, path: str, there: Stat | str | None) -> Glimpse | None:

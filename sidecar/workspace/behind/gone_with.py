@@ -16,7 +16,7 @@ from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.glimpses import Glimpse
 from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import raw_before
-from sidecar.workspace.behind.passing import Passing
+from sidecar.workspace.behind.passing import PassingTexts
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.state.sessions import Session
@@ -26,7 +26,7 @@ from sidecar.workspace.state.tracked import Tracked
 class GoneWith:
     """One per workspace."""
 
-    def __init__(self, passing: Passing, known: KnownBefore, whose: Whose, accounts: Accounts) -> None:
+    def __init__(self, passing: PassingTexts, known: KnownBefore, whose: Whose, accounts: Accounts) -> None:
         self._passing = passing
         self._known = known
         self._whose = whose

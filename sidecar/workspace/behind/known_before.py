@@ -14,7 +14,7 @@ from sidecar.core.normal import normal
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.accounts import Accounts
-from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.evidence import Evidence, NamedFile
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.tree_starts import Before
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
@@ -67,7 +67,7 @@ class KnownBefore:
         return Known(text.text if exact else normal(text.text), at)
 
     async def last(
-        self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None
+        self, session: Session, uri: DocumentUri, path: str, named: NamedFile | None, row: Changed | None
     ) -> Then | None:
         """What the file is known to have said last; None: nothing is known of it."""
         start = row.before if row is not None else await self._starts.before(session.id, path)
@@ -100,7 +100,7 @@ class KnownBefore:
         return Then(named.text, like, exact=True, why=named.why)
 
 
-def _saw_it(named: Named | None, start: Before) -> TypeGuard[Named]:
+def _saw_it(named: NamedFile | None, start: Before) -> TypeGuard[NamedFile]:
     """Whether the call that named the file read in time what it said when the turn began, and the turn's own notes lack
     that text: the file was not looked at before the agent got its prompt, or there was no room to keep its text."""
     if named is None or named.text is None or not start.why:
@@ -110,7 +110,7 @@ def _saw_it(named: Named | None, start: Before) -> TypeGuard[Named]:
     return start.stat is not None and named.changed == changed_at(start.stat)
 
 
-def _like(start: Before | None, named: Named | None) -> Decoded | None:
+def _like(start: Before | None, named: NamedFile | None) -> Decoded | None:
     if start is not None and start.state is not None:
         return _text(start.state)
     if named is not None and named.text is not None:

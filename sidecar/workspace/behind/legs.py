@@ -52,7 +52,7 @@ class Leg:
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenChange:
     """A change of an open document's file, with its authors."""
 
     legs: Sequence[Leg]
@@ -117,7 +117,7 @@ class Apart:
     """The text from which they start."""
     legs: Sequence[Leg] = ()
     saved: str | None = None
-    """As in `Seen`."""
+    """As in `SeenChange`."""
 
     def since(self, before: str) -> Sequence[Leg]:
         """The changes since the file said `before`. If the editor takes the last one over, it replaces what was saved on top of `start`, too: measured

@@ -1,4 +1,4 @@
-"""Passing: the texts that the file of an open document had before it was compared with the document.
+"""PassingTexts: the texts that the file of an open document had before it was compared with the document.
 
 A program may write a file several times before anybody compares the two. Each text that was seen meanwhile is a step
 with a time of its own, and its author is decided separately. Times are those of acts.py; texts are in the compared
@@ -18,7 +18,7 @@ from sidecar.workspace.behind.whose import Known
 from sidecar.workspace.state.acts import changed_at, is_before
 
 
-class Passing:
+class PassingTexts:
     def __init__(self, glimpses: Glimpses) -> None:
         self._glimpses = glimpses
         self._noted: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}

@@ -25,7 +25,7 @@ from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.emptied import Emptied, is_empty
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk, WrittenOver
-from sidecar.workspace.behind.legs import Seen, has
+from sidecar.workspace.behind.legs import SeenChange, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.ends import Ended, Gone, Landed, Unanswered, ended
@@ -62,7 +62,7 @@ class _Start:
     """Since when the file was empty in between, and the editor has taken that from the disk; None: it was not, or the editor has not."""
     was_gone: bool
     was_told: bool
-    """As in `Seen`."""
+    """As in `SeenChange`."""
 
 
 class Reconciler:
@@ -510,7 +510,7 @@ class Reconciler:
             return None
         return on_disk, self._files.explained(tracked, on_disk)
 
-    async def _is_told_late(self, tracked: Tracked, seen: Seen, on_disk: OnDisk) -> bool:
+    async def _is_told_late(self, tracked: Tracked, seen: SeenChange, on_disk: OnDisk) -> bool:
         """Whether the document, which says what was found on the disk, was saved with that text. An editor may report
         typed text only when it is on the disk, together with the save. It is not known of every editor whether it reports
         a reload otherwise: there, what nobody known has written counts as such a save if nobody has written the file since."""
@@ -521,7 +521,7 @@ class Reconciler:
         return is_told and (reopens or self._stat(tracked) == on_disk.stat)
 
     def _told_apart(
-        self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: Seen | None
+        self, tracked: Tracked, base: str | None, said: str | None, disk: str | None, seen: SeenChange | None
     ) -> None:
         """Records the result: mirror and disk were brought together, or are in conflict now."""
         if not tracked.apart or base is None or disk is None:
@@ -573,7 +573,7 @@ class Reconciler:
             self._tasks.start_soon(self._resolved_late, conflict, end.sent, on_disk.text, seen, ended_late)
         return end
 
-    async def _resolved(self, tracked: Tracked, disk: str, seen: Seen | None) -> None:
+    async def _resolved(self, tracked: Tracked, disk: str, seen: SeenChange | None) -> None:
         tracked.fits()
         tracked.has(disk)
         if seen is not None:
@@ -584,7 +584,7 @@ class Reconciler:
         conflict: Open,
         sent: Sent,
         disk: str,
-        seen: Seen | None,
+        seen: SeenChange | None,
         ended_late: Callable[[Ended], None],
     ) -> None:
         await sent.settled.wait()

@@ -18,8 +18,8 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
-from sidecar.workspace.behind.legs import Apart, Seen, has
-from sidecar.workspace.behind.passing import Passing
+from sidecar.workspace.behind.legs import Apart, SeenChange, has
+from sidecar.workspace.behind.passing import PassingTexts
 from sidecar.workspace.behind.written import Written
 from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import Recorder
@@ -45,7 +45,7 @@ class Settling:
         entering: Entering,
         accounts: Accounts,
         written: Written,
-        passing: Passing,
+        passing: PassingTexts,
     ) -> None:
         self._state = state
         self._editor = editor
@@ -56,16 +56,16 @@ class Settling:
         self._passing = passing
         self._apart: dict[DocumentUri, Apart] = {}
         """By open document with unsaved work."""
-        self._seen: dict[DocumentUri, Seen] = {}
+        self._seen: dict[DocumentUri, SeenChange] = {}
         """By document: the change of its file that is being brought into it."""
 
-    def brings_in(self, tracked: Tracked, seen: Seen) -> None:
+    def brings_in(self, tracked: Tracked, seen: SeenChange) -> None:
         """The change is about to be brought into the document. If the document is opened again before `settle`,
         `Behind.opened` begins with this change."""
         self._seen[tracked.document.uri] = seen
         seen.until = anyio.current_time() + ENTER_SECONDS
 
-    def under_way(self, uri: DocumentUri) -> Seen | None:
+    def under_way(self, uri: DocumentUri) -> SeenChange | None:
         """The change that is being brought into the document."""
         return self._seen.get(uri)
 
@@ -92,7 +92,9 @@ class Settling:
         """The user has saved over the changes that a document could not take from the disk."""
         self._apart.pop(uri, None)
 
-    async def settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool = False) -> None:
+    async def settle(
+        self, tracked: Tracked, seen: SeenChange, disk: str | None, *, is_save: bool = False
+    ) -> None:
         """Mirror and disk were brought together, or that failed: enters the change where it belongs. `is_save`: the
         editor reported meanwhile that the user typed this text and saved it."""
         try:
@@ -100,7 +102,7 @@ class Settling:
         finally:
             seen.settled.set()
 
-    async def _settle(self, tracked: Tracked, seen: Seen, disk: str | None, *, is_save: bool) -> None:
+    async def _settle(self, tracked: Tracked, seen: SeenChange, disk: str | None, *, is_save: bool) -> None:
         first, uri = tracked, tracked.document.uri
         left = self._apart.pop(uri, Apart())
         known = left.since(seen.start)

@@ -18,7 +18,7 @@ from sidecar import disk
 from sidecar.disk import folder_files, git_index
 from sidecar.disk.folder_files import Tree, Trees
 from sidecar.workspace.behind import tree_notes
-from sidecar.workspace.behind.tree_notes import NOTHING, Left, Touched, TreeNote
+from sidecar.workspace.behind.tree_notes import NOTHING, LeftToRead, Touched, TreeNote
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class TreeLooks:
     ) -> Found:
         """As `look`, but at once and in the calling thread."""
         self.looks += 1
-        found, left = Found(), Left()
+        found, left = Found(), LeftToRead()
 
         def told(files: int) -> None:
             if files > LARGE and top not in self._large:

@@ -55,7 +55,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class Left:
+class LeftToRead:
     """What one look may still read (bytes) and keep, in all its trees together."""
 
     compared: int = field(default_factory=lambda: MAX_COMPARED)
@@ -120,7 +120,9 @@ class TreeNote:
         return 0 if entry is None else entry.flags
 
 
-def take(tree: Tree, left: Left, before: TreeNote | None, since: int, touched: Touched = NOTHING) -> TreeNote:
+def take(
+    tree: Tree, left: LeftToRead, before: TreeNote | None, since: int, touched: Touched = NOTHING
+) -> TreeNote:
     """Notes the state of a tree. Blocks for the disk; any thread.
 
     `before`: the note of an earlier look at the same tree. `since`: when the look was asked for (acts.py).
@@ -160,7 +162,7 @@ class _Look:
         self,
         folder: str,
         commit: str,
-        left: Left,
+        left: LeftToRead,
         files: FileTable,
         recent: dict[str, int],
         before: TreeNote | None,

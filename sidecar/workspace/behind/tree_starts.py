@@ -39,7 +39,7 @@ class Before:
         return self.asked > 0
 
 
-class Saved(NamedTuple):
+class SavedFile(NamedTuple):
     """A file that the user saved while the turn runs, or what we put back under its name for the user."""
 
     stat: Stat | None
@@ -60,7 +60,7 @@ class TreeStart:
     asked: int | None = None
     """When the agent was given its prompt (acts.py), if the look was not over by then. What changed between that and
     the look is not known."""
-    saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
+    saves: dict[str, SavedFile] = field(default_factory=dict[str, SavedFile])
     modes: dict[str, int] = field(default_factory=dict[str, int])
     """By name of a file: the mode that was put back since."""
     seen: dict[str, Stat | str | None] = field(default_factory=dict[str, "Stat | str | None"])
@@ -107,7 +107,7 @@ class TreeStart:
             self.asked is not None and self.note.recent.get(name, 0) > self.asked and name not in self.saves
         )
 
-    def saved(self, name: str, save: Saved) -> None:
+    def saved(self, name: str, save: SavedFile) -> None:
         """Later changes of the file's text are measured from `save`.
 
         The mode stays what it was when the turn began, unless it was put back, too. If there was no file then, the mode

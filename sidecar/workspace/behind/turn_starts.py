@@ -32,7 +32,7 @@ from sidecar.disk.file_table import listed
 from sidecar.journal.turns import FolderStart, PreImage, TurnStart
 from sidecar.workspace.behind.tree_looks import TreeLooks
 from sidecar.workspace.behind.tree_notes import MAX_TEXT, NOTHING, Touched, TreeNote
-from sidecar.workspace.behind.tree_starts import Before, Saved, TreeStart
+from sidecar.workspace.behind.tree_starts import Before, SavedFile, TreeStart
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.sessions import Session
@@ -95,7 +95,7 @@ class _Look:
     """Set when the prompt need not wait any more: the look is over, or is known to take long."""
     done: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
+    saves: dict[str, SavedFile] = field(default_factory=dict[str, SavedFile])
     """By path: what the user saved meanwhile."""
     journalling: anyio.Lock = field(default_factory=anyio.Lock)
     journalled: bool = False
@@ -220,7 +220,7 @@ class TurnStarts:
         is measured from that. `mode`: the file's. `stat`: the file's while it holds `data`."""
         if not self.has(session) or len(data) > MAX_TEXT:
             return
-        save, look = Saved(stat, data, mode), self._under_way.get(session.id)
+        save, look = SavedFile(stat, data, mode), self._under_way.get(session.id)
         if look is not None:
             look.saves[path] = save
         else:
@@ -230,7 +230,9 @@ class TurnStarts:
         """We put `state` (None: nothing) under a name (canonical path) for the user. Later changes of it, in any
         running turn, are measured from that. `stat`: of the file that is there. The journal already has this as a write."""
         save = (
-            Saved(None, b"", 0, "none") if state is None else Saved(stat, state.data, state.mode, state.kind)
+            SavedFile(None, b"", 0, "none")
+            if state is None
+            else SavedFile(stat, state.data, state.mode, state.kind)
         )
         for look in self._under_way.values():
             look.saves[path] = save
@@ -239,19 +241,19 @@ class TurnStarts:
 
     def mode_put_back(self, path: str, mode: int) -> None:
         """We put back the mode of a file (canonical path) for the user. Its text is measured as before: an agent may have changed it by then."""
-        save = Saved(None, b"", mode, "mode")
+        save = SavedFile(None, b"", mode, "mode")
         for look in self._under_way.values():
             look.saves[path] = look.saves.get(path, save)._replace(mode=mode)
         for session_id in self._starts:
             self._begins_with(session_id, path, save)
 
-    def _begins_with(self, session_id: str, path: str, save: Saved) -> None:
+    def _begins_with(self, session_id: str, path: str, save: SavedFile) -> None:
         found = self._tree_of(session_id, path)
         if found is not None:
             start, name = found
             start.saved(name, save)
 
-    async def _saved(self, session: Session, path: str, save: Saved) -> None:
+    async def _saved(self, session: Session, path: str, save: SavedFile) -> None:
         self._begins_with(session.id, path, save)
         if save.put_back:
             return

@@ -19,7 +19,7 @@ from sidecar.disk import Decoded, Missing, Stat, decode
 from sidecar.disk.states import text_of
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
-from sidecar.workspace.behind.evidence import Named
+from sidecar.workspace.behind.evidence import NamedFile
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpse, Glimpses, link_at, whole_changed_at
 from sidecar.workspace.behind.gone_with import GoneWith
@@ -95,7 +95,7 @@ class Unopened:
         self,
         session: Session,
         path: str,
-        named: Named | None = None,
+        named: NamedFile | None = None,
         row: Changed | None = None,
         *,
         last: bool = False,
@@ -161,7 +161,7 @@ class Unopened:
         stat: Stat | None,
         mode: int | None,
         data: bytes | Refusal | None,
-        named: Named | None = None,
+        named: NamedFile | None = None,
         row: Changed | None = None,
         *,
         last: bool,
@@ -201,7 +201,7 @@ class Unopened:
         session: Session,
         uri: DocumentUri,
         path: str,
-        named: Named | None,
+        named: NamedFile | None,
         row: Changed | None,
         seen: Glimpse,
         *,
@@ -241,7 +241,7 @@ class Unopened:
         session: Session,
         uri: DocumentUri,
         path: str,
-        named: Named | None,
+        named: NamedFile | None,
         found: Decoded | None,
         why: str,
         *,

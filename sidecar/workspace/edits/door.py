@@ -30,7 +30,7 @@ from sidecar.workspace.edits.ends import (
     Ended,
     Gone,
     Landed,
-    Left,
+    LeftAstray,
     NotTaken,
     TakenOut,
     Unanswered,
@@ -213,7 +213,7 @@ class Door:
 
     async def _put_right(
         self, intent: Intent[End], sent: Sent, entry: str, *, late: bool
-    ) -> Stop[End] | Left | None:
+    ) -> Stop[End] | LeftAstray | None:
         """Put the edit right: the editor made it at a wrong place, or nobody can say where."""
 
         def right(found: Separated) -> Right[End]:
@@ -224,7 +224,7 @@ class Door:
         corrected = await self._sender.correct(sent, "put right", right)
         if sent.left:
             await self._journal.finish(entry, "unknown")
-            return Left(sent.tracked)
+            return LeftAstray(sent.tracked)
         said = corrected.right
         await self._journal.finish(entry, "failed" if said is None else said.journal)
         if corrected.reached_into:

@@ -46,7 +46,7 @@ class TakenOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeftAstray:
     """The edit is at a wrong place, and cannot be taken out with certainty. The user was told."""
 
     tracked: Tracked
@@ -72,7 +72,7 @@ class Gone:
     """The edit had reached the document before, at a wrong place, and may have been saved there."""
 
 
-Unmade: TypeAlias = NotTaken | TakenOut | Left | Unanswered | Gone
+Unmade: TypeAlias = NotTaken | TakenOut | LeftAstray | Unanswered | Gone
 Ended: TypeAlias = Landed | Unmade
 
 
@@ -82,7 +82,7 @@ def ended(sent: Sent) -> Ended:
     if not flight.has_ended:
         return Unanswered(sent)
     if sent.left:
-        return Left(tracked)
+        return LeftAstray(tracked)
     if sent.is_unwanted:
         return taken_out(sent)
     if sent.landed:
@@ -119,7 +119,7 @@ def why(end: Stop[str] | Unmade) -> str:
             return f"the editor did not accept the edit{reason and f': {reason}'}"
         case TakenOut(reason=reason):
             return reason
-        case Left():
+        case LeftAstray():
             return "the editor applied the edit in the wrong place, and it could not be taken out again with certainty"
         case Unanswered():
             return "the editor has not answered whether it applied an edit, and may still apply it"
@@ -136,7 +136,7 @@ def why(end: Stop[str] | Unmade) -> str:
 def told(end: Stop[str] | Unmade) -> str:
     """The same for the user, with what to do next."""
     match end:
-        case Left() | Unanswered() | Gone(misplaced=Misplaced()) | Gone(may_be_made=True):
+        case LeftAstray() | Unanswered() | Gone(misplaced=Misplaced()) | Gone(may_be_made=True):
             return f"{why(end)}; look at the file before you try again"
         case TakenOut():
             return why(end)
@@ -144,7 +144,7 @@ def told(end: Stop[str] | Unmade) -> str:
             return f"{why(end)}; your text is unchanged"
 
 
-def refusal(path: str, end: Left | Unanswered | Gone) -> Refusal:
+def refusal(path: str, end: LeftAstray | Unanswered | Gone) -> Refusal:
     """The same for the agent that asked for an edit of `path`, if it is not known whether the edit was made."""
-    kind = Kind.EDITOR_MISAPPLIED if isinstance(end, Left) else Kind.OUTCOME_UNKNOWN
+    kind = Kind.EDITOR_MISAPPLIED if isinstance(end, LeftAstray) else Kind.OUTCOME_UNKNOWN
     return Refusal(kind, f"{path}: {why(end)}. Read the file again before writing to it")

@@ -12,7 +12,7 @@ from sidecar.core.uri import to_path
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts
 from sidecar.workspace.edits.door import Door
-from sidecar.workspace.edits.ends import Gone, Landed, Left, NotTaken, TakenOut, Unanswered, refusal
+from sidecar.workspace.edits.ends import Gone, Landed, LeftAstray, NotTaken, TakenOut, Unanswered, refusal
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.edits.write_task import (
@@ -87,7 +87,7 @@ class BufferWriter:
                 return kept_changing(place.requested)
             case Gone(may_be_made=False):
                 return result
-            case Left() | Unanswered() | Gone():
+            case LeftAstray() | Unanswered() | Gone():
                 return refusal(place.requested, result)
         uri = tracked.document.uri
         now = self._state.documents.get(uri)

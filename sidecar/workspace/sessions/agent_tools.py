@@ -49,14 +49,14 @@ class ToolSession(NamedTuple):
     """The largest file size in bytes that the user's settings allow."""
 
 
-class Listed(NamedTuple):
+class ListedFolder(NamedTuple):
     path: str
     entries: Sequence[Json]
     left_out: bool
     """Whether there are more entries."""
 
 
-class Files(NamedTuple):
+class FolderFiles(NamedTuple):
     """The files of a folder that people work in, and the unsaved texts of some of them."""
 
     folder: str
@@ -71,7 +71,7 @@ class Files(NamedTuple):
     """The folder has more files than are looked at. If so, `names` is empty."""
 
 
-class Reviewed(NamedTuple):
+class ReviewRows(NamedTuple):
     """The changes under review in a session's folders."""
 
     rows: Sequence[Json]
@@ -168,7 +168,7 @@ class AgentTools:
         decoded = await self._state.storage.read(place.on_disk)
         return normal(decoded.text) if isinstance(decoded, Decoded) else decoded
 
-    async def list_folder(self, session_id: str, path: str, depth: int) -> Listed | Refusal:
+    async def list_folder(self, session_id: str, path: str, depth: int) -> ListedFolder | Refusal:
         """List the folder at `path` (absolute), `depth` levels deep. Links are not followed."""
         session = self._state.sessions.get(session_id)
         if session is None:
@@ -183,11 +183,11 @@ class AgentTools:
         except OSError:
             return Refusal(Kind.IO_ERROR, f"{path} cannot be listed")
         unsaved = {path for path, tracked in self._open(session) if not tracked.is_clean()}
-        return Listed(
+        return ListedFolder(
             folder, [_row(entry, os.path.join(folder, entry.name) in unsaved) for entry in found], more
         )
 
-    async def files(self, session_id: str, path: str, texts: bool) -> Files | Refusal:
+    async def files(self, session_id: str, path: str, texts: bool) -> FolderFiles | Refusal:
         """Return what can be searched below `path` (absolute), a folder or one file. `texts`: include the unsaved texts."""
         session = self._state.sessions.get(session_id)
         if session is None:
@@ -223,7 +223,7 @@ class AgentTools:
             for name, tracked in unsaved.items()
             if texts and name in kept
         }
-        return Files(folder, found, told, len(every) - len(found), known is None)
+        return FolderFiles(folder, found, told, len(every) - len(found), known is None)
 
     def open_documents(self, session_id: str) -> list[Json]:
         """Return the open documents in the session's folders, and those without a file."""
@@ -235,7 +235,7 @@ class AgentTools:
             for path, tracked in [*self._open(session), *self._untitled(session)]
         ]
 
-    async def changes(self, session_id: str, path: str | None) -> Reviewed | Refusal:
+    async def changes(self, session_id: str, path: str | None) -> ReviewRows | Refusal:
         """Return the changes under review in the session's folders, or of one file (absolute path). Lines count from 1. The changes contain the
         file's text, so they need the same permission as reading it: if one file is named, the user is asked; otherwise a file without permission
         is left out."""
@@ -263,7 +263,7 @@ class AgentTools:
                 left_out.add(file)
             else:
                 rows.append(_change(file, row))
-        return Reviewed(rows, len(left_out))
+        return ReviewRows(rows, len(left_out))
 
     def _may_read(self, session: Session, path: str, root: Root) -> bool:
         """Whether the file at `path` (canonical, beneath `root`) may be read without a question, because of the policy or an earlier answer."""

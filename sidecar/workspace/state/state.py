@@ -14,7 +14,7 @@ from sidecar.core.change import Edit
 from sidecar.core.led_to import steps
 from sidecar.core.ledger import Hunk
 from sidecar.core.normal import normal
-from sidecar.core.overlay import Action, Document, Modification, Overlay
+from sidecar.core.overlay import Document, Modification, Notified, Overlay
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.workspace.state.documents import Documents
@@ -68,22 +68,22 @@ class State:
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """Apply one change from the editor. Returns the document to check on the disk, and an oddity to log."""
         uri, told = modification.uri, modification
-        if modification.action is Action.SAVE:
+        if modification.action is Notified.SAVE:
             modification = self._of_its_own_text(modification)
         with self._in_one(modification):
             applied = self.overlay.apply(modification)
         match modification.action:
-            case Action.OPEN if applied.document is not None:
+            case Notified.OPEN if applied.document is not None:
                 if applied.document.early:
                     self.gapped(applied.document)
                 text = None
                 if applied.early:
                     text = Text.of(modification.text or "")
                 return self._opened(applied.document, text, applied.early), applied.note
-            case Action.CLOSE:
+            case Notified.CLOSE:
                 self._closed(uri)
                 return None, applied.note
-            case Action.SAVE:
+            case Notified.SAVE:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
                     tracked.told_saved()
@@ -91,11 +91,11 @@ class State:
                         saved = self.text_saved(tracked, told)
                         self.documents.disk.written(uri, saved, self.beliefs.moment(), by_editor=True)
                 return tracked, applied.note
-            case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
+            case Notified.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): it is known to be open, but its text is not known.
                 self._opened(applied.document)
                 return None, applied.note
-            case Action.CHANGE if applied.document is not None and applied.document.early:
+            case Notified.CHANGE if applied.document is not None and applied.document.early:
                 self.gapped(applied.document)
                 return None, applied.note
             case _:
