@@ -48,6 +48,9 @@ class SaveHistory:
         """The latest time that a file changed before that can have."""
         self._known = 0
         """The number of the text that the disk was last found to hold, or of the newest one when it was found to hold none."""
+        self._saved = -1
+        """The number of the text that the disk was last found to hold and whose save was reported by then: what is reported later is the save of a later
+        text. -1: there is none, or somebody else has written the file since, and any text may be saved over that."""
         self._outside = 0
         """The number of the newest text when the disk was last found to hold none of the texts. This text and those before it can be on the disk again
         only through a save."""
@@ -203,16 +206,21 @@ class SaveHistory:
         and nobody has seen its bytes."""
         self._past.saved(number)
         self._known = number
+        self._saved = number if by_editor else self._saved
         self._tells = [] if by_editor else [told for told in self._tells if told >= number]
         return number != self._past.newest, number < self._users
 
     def base(self, disk: str, known: str | None) -> str | None:
         """The base of a change from outside that led to `disk`, which the editor has not taken over; all texts in the compared form. `known`: the text last
-        found on the disk. If a save was reported since and nobody saw its bytes, the base is the closest of `known` and the texts that it may have saved:
-        it may have saved an older one than that of the report, and what was typed since is in the document."""
+        found on the disk. If a save was reported since and nobody saw its bytes, the base is the closest of the texts that it may have saved: it may have saved
+        an older one than that of the report, and what was typed since is in the document. `known` is one of them unless the save of that was reported
+        before: the disk has had that, and an agent that has read it writes what is closer to it than to the save."""
         if self._told is None or known is None:
             return known
-        return _closest([*self._saveable(self._told), known], disk)
+        saveable = self._saveable(self._told)
+        if self._known != self._saved or not saveable:
+            saveable.append(known)
+        return _closest(saveable, disk)
 
     def written_over(self, taken: int | None) -> None:
         """Record that the disk holds what somebody else wrote over all reported saves. `taken`: the number of the text as which the editor has taken that
@@ -223,7 +231,7 @@ class SaveHistory:
 
     def put_there(self) -> None:
         """Record that somebody else wrote or removed the file: its text is none of the document's saves, even if the document had it."""
-        self._outside = self._past.newest
+        self._outside, self._saved = self._past.newest, -1
 
     def saved_before(self, taken: int) -> str | None:
         """The text (compared form) that was saved before the editor took over from the disk the text with this number. None if no save was reported by then
@@ -258,8 +266,10 @@ class SaveHistory:
 
     def _saveable(self, told: int) -> list[str]:
         """The texts that a save may have saved if it was reported when `told` was the newest text; oldest first. Without those from before the user
-        last took agents' work back: measured from these, that work would be there again."""
-        first = max(told - MAX_BASES + 1, self._taken_back if self._taken_back <= told else 0)
+        last took agents' work back: measured from these, that work would be there again. And without those whose save was reported before."""
+        first = max(
+            told - MAX_BASES + 1, self._taken_back if self._taken_back <= told else 0, self._saved + 1
+        )
         return [normal(str(text)) for text in self._past.texts(first, told)]
 
 
