@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import Habits
+from tests.support.editor_habits import VSCODE_SAVING, Habits
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, After, Turn, every_editor, listed, opened, play
@@ -57,3 +57,29 @@ def test_the_second_save_stays(tmp_path: Path, habits: Habits, old: str, is_take
 
     said = BASE.replace("four", "first").replace(old, "second")
     play(tmp_path, habits, script, before=opened, after=after_is(said))
+
+
+@pytest.mark.parametrize("typed", ["", "typed\n"], ids=["", "and types while it is saved"])
+@pytest.mark.parametrize("old", ["four", "first"], ids=["once", "twice"])
+def test_a_save_over_which_it_writes_before_that_is_reported_stays(
+    tmp_path: Path, old: str, typed: str
+) -> None:
+    """The bytes of that save were seen in passing: the editor has put them there, and has not taken them from there."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "read", "a.txt", call="r")
+        if old == "first":
+            await saves(editor, "four", "first")
+        editor.replaces("a.txt", old, "second")
+        assert editor.saves("a.txt")
+        if typed:
+            editor.replaces("a.txt", "one", typed + "one")
+        for _ in range(100):
+            if "second" in (tmp_path / "a.txt").read_text():
+                break
+            await asyncio.sleep(0.001)
+        tick()
+        await writes(turn, editor)
+
+    said = typed + BASE.replace("four", "second")
+    play(tmp_path, VSCODE_SAVING, script, before=opened, after=after_is(said))

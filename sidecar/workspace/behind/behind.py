@@ -285,7 +285,8 @@ class Behind:
         ):  # perhaps typed over since
             has_taken = disk
         else:
-            has_taken = taken_from(before, now.text, (text for text, _ in passed))
+            texts = (text for text, since in passed if not self._was_typed_first(tracked, text, since))
+            has_taken = taken_from(before, now.text, texts)
         if emptied or has_taken != before:
             taken = self._before_it_was_taken(tracked, now, before if saved is None else saved)
             if taken is None and known and file is not None and now.text == disk:
@@ -468,6 +469,12 @@ class Behind:
         return (
             said is not None and said > since and self._state.documents.disk.saved(tracked.document.uri, text)
         )
+
+    def _was_typed_first(self, tracked: Tracked, text: str, since: int) -> bool:
+        """Whether the document had `text` by the time `since`, since when the file had it: a save put it there, and the editor has not taken it from
+        there."""
+        said = tracked.history.said_at(text)
+        return said is not None and said <= since
 
     def resolving(
         self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet
