@@ -100,6 +100,12 @@ def test_what_came_twice_from_the_disk_and_was_saved_and_closed_is_told() -> Non
     assert not report.problems, report
 
 
+def test_an_editor_does_not_reload_what_it_has_saved_itself() -> None:
+    """Told as closing and opening before the save was told, the user's lines were listed as nobody's."""
+    report = play(2000030228)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""

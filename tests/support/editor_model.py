@@ -585,8 +585,10 @@ class FakeModel(EditorModel):
             self.later(self.habits.reloads, lambda uri=uri: self._reload_if_clean(uri))
 
     def _reload_if_clean(self, uri: str) -> None:
+        """Not after its own save: it knows what that has put there."""
         buffer = self.documents.get(uri)
-        if isinstance(buffer, FakeBuffer) and not buffer.is_edited:
+        is_known = self.files.read(uri) == self._seen.get(uri)
+        if isinstance(buffer, FakeBuffer) and not buffer.is_edited and not is_known:
             self.reload(uri)
 
 
