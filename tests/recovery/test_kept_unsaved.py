@@ -33,7 +33,16 @@ from tests.recovery.test_review_after_revert import (
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.journals import entry
-from tests.support.workspaces import a_workspace
+from tests.support.workspaces import Bench, a_workspace
+
+
+async def opens_with(bench: Bench, editor: FakeEditor, text: str) -> None:
+    """The editor has kept `text` unsaved, and opens a.txt with it."""
+    buffer = editor.opens("a.txt")
+    editor.attach(bench.workspace.apply)
+    buffer.text = text
+    editor.model.opened(buffer)
+    await bench.observed("a.txt")
 
 
 async def rejected_in(
@@ -46,11 +55,7 @@ async def rejected_in(
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         if seen_first:
             await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = text
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
+        await opens_with(bench, editor, text)
         await bench.workspace.review.reject(Selector(everything=True))
         return editor.text("a.txt")
 
@@ -265,11 +270,7 @@ async def test_what_an_agent_wrote_in_the_file_of_a_document_in_which_the_user_h
         if seen_first:
             await bench.workspace.restore_reviews()
         if is_kept:
-            buffer = editor.opens("a.txt")
-            editor.attach(bench.workspace.apply)
-            buffer.text = unsaved
-            editor.model.opened(buffer)
-            await bench.observed("a.txt")
+            await opens_with(bench, editor, unsaved)
             await bench.workspace.restore_reviews()
             assert not await bench.workspace.review.listed(Selector())
             editor.closes("a.txt")
@@ -398,11 +399,7 @@ async def test_what_the_user_decided_before_the_file_was_opened_stays_so(
             review.keep(Selector(everything=True))
         else:
             await review.reject(Selector(everything=True))
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = LINES.replace("two", "mine").replace("nine", "NINE")
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
+        await opens_with(bench, editor, LINES.replace("two", "mine").replace("nine", "NINE"))
         assert await review.listed(Selector()) == []
 
 
@@ -427,11 +424,7 @@ async def test_what_an_editor_has_kept_and_the_user_saves_was_not_taken_back_in_
         bench.workspace.state.overlay.encoding = editor.capabilities.encoding
         if seen_first:
             await bench.workspace.restore_reviews()
-        buffer = editor.opens("a.txt")
-        editor.attach(bench.workspace.apply)
-        buffer.text = AGENTS
-        editor.model.opened(buffer)
-        await bench.observed("a.txt")
+        await opens_with(bench, editor, AGENTS)
         assert editor.saves("a.txt")
         await bench.workspace.reviews_stored()
     path.write_text(AGENTS + "more\n")
