@@ -43,13 +43,14 @@ async def calls(turn: Turn, kind: str, *names: str, call: str, puts: str | None 
     tick()
 
 
-TAKES_AT_ONCE = {
-    name: replace(habits, reloads=0.05) for name, habits in TAKES_EDITS.items() if not habits.reopens
-}
-"""Editors that take what is new on the disk at once, and tell of it as of any change."""
+TAKES_AT_ONCE = {name: replace(habits, reloads=0.05) for name, habits in TAKES_EDITS.items()}
+"""Editors that take what is new on the disk at once. Some tell of it as of any change, some close the document and open it again."""
+IN_PLACE = {name: habits for name, habits in TAKES_AT_ONCE.items() if not habits.reopens}
+takes_in_place = pytest.mark.parametrize("habits", list(IN_PLACE.values()), ids=list(IN_PLACE))
+takes_at_once = pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
 
 
-async def writes_anew(turn: Turn, editor: FakeEditor, text: str, takes: str) -> None:
+async def writes_anew(turn: Turn, editor: FakeEditor, text: str, takes: str, waits: float = 0.0) -> None:
     """A command writes the file. Of that, the editor `takes` "what it writes"; or the file is empty first, and it takes "that it is empty" or "both"."""
     turn.says("execute", call="w")
     tick()
@@ -57,6 +58,7 @@ async def writes_anew(turn: Turn, editor: FakeEditor, text: str, takes: str) -> 
         if puts or is_taken:
             turn.puts("a.txt", puts)
         if is_taken:
+            await asyncio.sleep(waits)
             editor.looks_at_disk()
             await asyncio.sleep(0.06)
         tick()
@@ -73,11 +75,13 @@ async def after_is_reviewed(bench: Bench, editor: FakeEditor) -> None:
     assert editor.text("a.txt") == BASE.replace("one", "typed\none")
 
 
-@pytest.mark.parametrize("reloads", [False, True], ids=["", "the editor takes it at once"])
+@pytest.mark.parametrize(
+    "reloads", [None, 0.05, 0.3], ids=["", "the editor takes it at once", "the editor takes it while we look"]
+)
 @pytest.mark.parametrize("reads", ["read", "execute", "in no call"])
 @every_editor
 def test_what_was_saved_after_it_had_read_stays(
-    tmp_path: Path, habits: Habits, reads: str, reloads: bool
+    tmp_path: Path, habits: Habits, reads: str, reloads: float | None
 ) -> None:
     async def script(turn: Turn, editor: FakeEditor) -> None:
         if reads != "in no call":
@@ -86,13 +90,117 @@ def test_what_was_saved_after_it_had_read_stays(
         turn.says("edit", "a.txt", call="w")
         tick()
         turn.puts("a.txt", FIVE)
-        if reloads:
+        if reloads is not None:
+            await asyncio.sleep(0.3)
             editor.looks_at_disk()
         tick()
         turn.says("edit", "a.txt", call="w", status="completed")
         await asyncio.sleep(3)
 
+    play(tmp_path, replace(habits, reloads=reloads), script, before=opened, after=after_is_reviewed)
+
+
+@pytest.mark.parametrize("waits", [0.0, 0.7])
+@pytest.mark.parametrize("takes", ["that it is empty", "both"])
+@takes_at_once
+def test_what_was_saved_after_it_had_read_stays_though_it_empties_the_file_first(
+    tmp_path: Path, habits: Habits, takes: str, waits: float
+) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="r")
+        await saves(editor, "one", "typed\none")
+        await writes_anew(turn, editor, FIVE, takes, waits)
+
     play(tmp_path, habits, script, before=opened, after=after_is_reviewed)
+
+
+@takes_at_once
+def test_what_it_had_read_and_taken_away_is_not_put_back(tmp_path: Path, habits: Habits) -> None:
+    """The editor takes at once what it wrote of that."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "one", "typed\none")
+        await calls(turn, "read", "a.txt", call="r")
+        await writes_anew(turn, editor, FIVE, "what it writes")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE.replace("one", "typed\none")
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@takes_at_once
+def test_what_is_put_back_is_there_once(tmp_path: Path, habits: Habits) -> None:
+    """The editor takes two texts, one after the other, and the user types after the first one, which was made under what is under review from before."""
+    first, later = FIVE.replace("two", "TWO"), FIVE.replace("two", "TWO").replace("four", "FOUR")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "edit", "a.txt", call="w1", puts=BASE.replace("two", "TWO"))
+        await calls(turn, "execute", call="r")
+        await saves(editor, "one", "typed\none")
+        await writes_anew(turn, editor, first, "what it writes")
+        editor.replaces("a.txt", "three", "mine\nthree")
+        await asyncio.sleep(1)
+        await calls(turn, "edit", "a.txt", call="w2", puts=later)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        users = BASE.replace("one", "typed\none").replace("three", "mine\nthree")
+        assert editor.text("a.txt") == users.replace("two", "TWO").replace("four", "FOUR").replace(
+            "five", "FIVE"
+        )
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == users
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@takes_at_once
+def test_a_file_that_is_opened_anew_gets_nothing(tmp_path: Path, habits: Habits) -> None:
+    """The agent had read what was saved there before it was closed."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "one", "typed\none")
+        await saves(editor, "typed\n", "")
+        await saves(editor, "two", "TWO")
+        editor.closes("a.txt")
+        await calls(turn, "read", "a.txt", call="r")
+        turn.says("execute", call="w")
+        tick()
+        turn.puts("a.txt", FIVE)
+        tick()
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        turn.says("execute", call="w", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE
+        assert len(listed(bench)) == 2
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@takes_at_once
+def test_undoing_brings_nothing_twice(tmp_path: Path, habits: Habits) -> None:
+    """Neovim tells of the undo of a reload as of the reload."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="r")
+        await saves(editor, "one", "typed\none")
+        await writes_anew(turn, editor, FIVE, "what it writes")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        said = [editor.text("a.txt")]
+        for _ in range(3):
+            editor.undoes("a.txt")
+            await asyncio.sleep(3)
+            said.append(editor.text("a.txt"))
+        assert said[0] == FIVE.replace("one", "typed\none")
+        assert set(said[1:]) <= {FIVE, BASE, BASE.replace("one", "typed\none")}
+
+    play(tmp_path, habits, script, before=opened, after=after)
 
 
 async def asks_and_writes_twice(turn: Turn, editor: FakeEditor, *, announces: bool = True) -> None:
@@ -633,7 +741,7 @@ def test_what_was_saved_right_before_a_write_is_what_that_was_made_of(
 
 
 @pytest.mark.parametrize("takes", ["what it writes", "that it is empty", "both"])
-@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+@takes_at_once
 def test_what_was_saved_right_before_a_write_that_was_made_of_an_earlier_save_stays(
     tmp_path: Path, habits: Habits, takes: str
 ) -> None:
@@ -660,7 +768,7 @@ def test_what_was_saved_right_before_a_write_that_was_made_of_an_earlier_save_st
 
 
 @pytest.mark.parametrize("takes", ["what it writes", "that it is empty", "both"])
-@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+@takes_at_once
 def test_what_was_saved_right_before_a_write_that_was_made_of_it_may_be_taken_away(
     tmp_path: Path, habits: Habits, takes: str
 ) -> None:
@@ -686,7 +794,7 @@ def test_what_was_saved_right_before_a_write_that_was_made_of_it_may_be_taken_aw
 
 
 @pytest.mark.parametrize("then", ["", "the user saves", "it removes it"])
-@pytest.mark.parametrize("habits", list(TAKES_AT_ONCE.values()), ids=list(TAKES_AT_ONCE))
+@takes_in_place
 def test_what_was_saved_right_before_a_command_emptied_the_file_is_what_that_took_away(
     tmp_path: Path, habits: Habits, then: str
 ) -> None:

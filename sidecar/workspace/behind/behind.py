@@ -490,12 +490,22 @@ class Behind:
         )
 
     async def opened(
-        self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False
+        self,
+        tracked: Tracked,
+        path: str,
+        disk: str,
+        at: int,
+        *,
+        is_gone: bool = False,
+        is_newest: bool = True,
     ) -> str | None:
         """A document was opened, whose file said `disk` (compared form) then, since `at` (acts.py). Earlier changes of
         the file are recorded as if they had been found before. `is_gone`: the editor had read `disk` earlier, and the
-        file says something newer. Returns what the file had said (compared form) if it was emptied, and a command may be
-        about to fill it: then nothing is recorded, and it has to be looked at again. Otherwise None."""
+        file says something newer. `is_newest`: the document was not saved since.
+
+        Returns what the file had said (compared form) if nothing is recorded, and the change from that has to be looked at as one that an open document
+        has taken: the file was emptied, and a command may be about to fill it; or somebody had saved what the author of `disk` had not read. Otherwise
+        None."""
         uri = tracked.document.uri
         self._opened_with_written(tracked, path, disk)
         if not self._evidence.is_acting():
@@ -513,14 +523,19 @@ class Behind:
             if self.settling.is_same(before or "", disk):
                 return None
             if self.is_being_filled(uri, before, disk):
-                return before
+                return before if is_newest and not is_gone else None
             if is_gone and not self._state.documents.disk.came_after(uri, disk, before):
                 return None
             seen, begun = self.settling.under_way(uri), list[Leg]()
             if seen is not None and self.settling.is_same(seen.legs[-1].after, before):
                 begun = list(seen.legs)
-            if not has(before or "", tracked.text(), [disk]) and not tracked.has_taken_back(disk):
+            has_disk = has(before or "", tracked.text(), [disk])
+            if not has_disk and not tracked.has_taken_back(disk):
                 return None  # it was opened with an older text; the reconciler brings the two together
+            if before is not None and not begun and has_disk and is_newest and disk.strip("\n"):
+                had_read = self.had_read(tracked, path, before, disk, at)
+                if had_read != before:
+                    return before
             start = await self._known.at_start(uri, path)
             passed = self._passing.take(uri, path, before or "", disk, None, at)
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]

@@ -10,6 +10,7 @@ from sidecar.core.diff import diff
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
+from sidecar.workspace.behind.legs import has
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
 from sidecar.workspace.edits.door import NO_EDITS
@@ -101,7 +102,9 @@ class FromDisk:
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
         """Puts back what `written_over` holds, after the editor took `disk` (compared form), which lacks it."""
-        if written_over is not None and not tracked.closed:
+        if written_over is None or tracked.closed:
+            return
+        if not has(written_over.had_read, tracked.text(), [written_over.saved]):
             await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
 
     async def take(

@@ -27,6 +27,7 @@ from sidecar.workspace.behind.emptied import Emptied, is_empty
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import SeenChange, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
+from sidecar.workspace.behind.settling import opened_with
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.ends import Ended, Gone, Landed, Unanswered, ended
 from sidecar.workspace.edits.keeper import Keeper
@@ -136,14 +137,17 @@ class Reconciler:
             if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
                 return
             if path is not None and on_disk.text is not None:
-                if is_newest and not is_old:
-                    at = changed_at(on_disk.stat)
-                    before = await self._behind.opened(tracked, path, on_disk.text, at)
-                    if before is not None and not tracked.closed:
-                        self._emptied.opened(tracked, before, at)
-                else:
-                    at = tracked.history.opened_at
-                    await self._behind.opened(tracked, path, opened, at, is_gone=is_old)
+                is_there = is_newest and not is_old
+                at = changed_at(on_disk.stat) if is_there else tracked.history.opened_at
+                taken = on_disk.text if is_there else opened
+                before = await self._behind.opened(
+                    tracked, path, taken, at, is_gone=is_old, is_newest=is_newest
+                )
+                if before is not None and not tracked.closed:
+                    if not taken.strip("\n"):
+                        self._emptied.note(tracked, at)
+                    self._behind.passes(tracked, taken, at, start=before)
+                    tracked.took(before)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
@@ -344,7 +348,7 @@ class Reconciler:
         start = await self._start(tracked, path, on_disk, explained)
         if start is None:
             return
-        written_over, writes = start.written_over, tracked.agents_edits
+        first, written_over, writes = tracked, start.written_over, tracked.agents_edits
         async with self._behind.one_at_a_time(tracked):
             seen = await self._behind.seen(
                 tracked,
@@ -392,13 +396,14 @@ class Reconciler:
                     written_over,
                     about_to,
                 )
-                if start.emptied is not None and not by_itself and tracked.says(on_disk.text or ""):
-                    await self._from_disk.gives_back(tracked, written_over, on_disk.text or "")
                 is_save = by_itself and seen is not None and await self._is_told_late(tracked, seen, on_disk)
                 if tracked.stat is None:  # the next look begins where this one did
                     tracked.begins_with(start.base, start.since)
                     if start.emptied is not None:
                         self._emptied.again(tracked, start.emptied, on_disk)
+                if not by_itself and written_over is not None and (tracked.closed or base != start.base):
+                    tracked = await self._settling.open_again(tracked)
+                    await self._gives_back(tracked, written_over)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
                 tracked.was_written()
@@ -412,7 +417,16 @@ class Reconciler:
         finally:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
-                    await self._settling.settle(tracked, seen, on_disk.text, is_save=is_save)
+                    await self._settling.settle(first, seen, on_disk.text, is_save=is_save)
+
+    async def _gives_back(self, tracked: Tracked, written_over: WrittenOver) -> None:
+        """Puts back what was written over, if the document has taken the file's text in place of one that had it: by itself, or it was opened again with
+        that."""
+        if tracked.stat is None or tracked.saved is None or tracked.apart:
+            return
+        disk = str(tracked.saved)
+        if opened_with(tracked, written_over.had_read, disk):
+            await self._from_disk.gives_back(tracked, written_over, disk)
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -508,7 +522,8 @@ class Reconciler:
                 break
         else:
             return None
-        return on_disk, self._files.explained(tracked, on_disk)
+        # Whoever opens it again begins anew, and otherwise it is a change of a file that is not open
+        return None if tracked.closed else (on_disk, self._files.explained(tracked, on_disk))
 
     async def _is_told_late(self, tracked: Tracked, seen: SeenChange, on_disk: OnDisk) -> bool:
         """Whether the document, which says what was found on the disk, was saved with that text. An editor may report

@@ -155,6 +155,14 @@ class Settling:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # later edits are measured from the disk's text
 
+    async def open_again(self, tracked: Tracked) -> Tracked:
+        """The document that is now open under the same URI, once it was compared with its file; else `tracked`."""
+        with anyio.move_on_after(SETTLE_SECONDS):
+            while tracked.closed and (again := self._state.documents.get(tracked.document.uri)) is not None:
+                tracked = again
+                await tracked.observed.wait()
+        return tracked
+
     def _is_gone(self, uri: DocumentUri) -> bool:
         path = to_path(uri)
         return path is not None and self._state.storage.stat(path) is None
@@ -167,12 +175,7 @@ class Settling:
         of it. Neovim and eglot report a reload as closing and opening the document; Neovim reports the undo of a reload so, too.
         """
         while True:
-            with anyio.move_on_after(SETTLE_SECONDS):
-                while (
-                    tracked.closed and (again := self._state.documents.get(tracked.document.uri)) is not None
-                ):
-                    tracked = again
-                    await tracked.observed.wait()
+            tracked = await self.open_again(tracked)
             at_rest = not wanted or await tracked.rest(SETTLE_SECONDS)
             if not tracked.closed or self._state.documents.get(tracked.document.uri) is None:
                 return tracked, at_rest
