@@ -106,6 +106,12 @@ def test_an_editor_does_not_reload_what_it_has_saved_itself() -> None:
     assert not report.problems, report
 
 
+def test_what_is_written_while_a_save_runs_stays_when_that_lands_over_it() -> None:
+    """The editor had taken it from the disk. The file was looked at before the save was told, and what that had put there was taken for somebody's change."""
+    report = play(2000028024)
+    assert not report.problems, report
+
+
 @pytest.mark.parametrize("seed", [928, 1492])
 def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""

@@ -32,6 +32,10 @@ TAKES_NO_EDITS = {
 }
 
 
+def allow(question: Question) -> str:
+    return "allow"
+
+
 @pytest.mark.parametrize("takes", ["when the user says so", "when it is opened again"])
 @pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
 @pytest.mark.parametrize("name", TAKES_NO_EDITS)
@@ -60,7 +64,7 @@ def test_in_an_editor_that_takes_no_edits(tmp_path: Path, name: str, custom: boo
             await reject_all(bench)
             assert (tmp_path / "a.txt").read_text() == BASE
 
-    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=allow)
 
 
 @pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
@@ -97,6 +101,37 @@ def test_of_a_document_whose_file_is_being_looked_at(
     play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=allow_later)
 
 
+@pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
+def test_over_which_a_save_lands_that_had_begun_before(tmp_path: Path, custom: bool) -> None:
+    """The document has the write by then, and keeps it unsaved: the file is looked at before the save is reported, and that is no change of somebody's
+    (inflight seed 2000028024)."""
+    path = tmp_path / "a.txt"
+    path.write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        assert editor.saves("a.txt")
+        tick()
+        write = asyncio.ensure_future(turn.bench.write("a.txt", TEXT))
+        await until(lambda: path.read_text() == TEXT)
+        editor.looks_at_disk()
+        done(await write)
+        assert await turn.bench.read("a.txt") == path.read_text() == TEXT
+        tick()
+        await until(lambda: path.read_text() == BASE)
+        assert await turn.bench.read("a.txt") == TEXT
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == TEXT
+        assert editor.buffer("a.txt").dirty
+        assert listed(bench) == [("a.txt", "", "agent's\n")]
+
+    habits = replace(TAKES_NO_EDITS["no versions, reloads"], save_takes=0.4)
+    play(tmp_path, habits, script, after=after, custom=custom, answer=allow)
+
+
 @pytest.mark.parametrize("closes", [0.0, 0.1, 0.4, 0.6, 1.0, 1.2])
 @pytest.mark.parametrize("custom", [True, False], ids=["ours", ""])
 @pytest.mark.parametrize("name", TAKES_NO_EDITS)
@@ -120,7 +155,7 @@ def test_of_a_document_that_is_closed_right_after_that(
         await bench.workspace.review.listed(ALL)
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
-    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=lambda question: "allow")
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, custom=custom, answer=allow)
 
 
 @pytest.mark.parametrize("types", [True, False], ids=["types", ""])
@@ -292,7 +327,7 @@ def test_of_a_file_that_is_opened_before_its_writing_is_done_while_a_command_run
         assert listed(bench) == [("a.txt", "", "agent's\n")]
 
     habits = TAKES_NO_EDITS[name]
-    play(tmp_path, habits, script, after=after, journal=journal, answer=lambda question: "allow")
+    play(tmp_path, habits, script, after=after, journal=journal, answer=allow)
     assert [state for state in journal.states.values() if state != "failed"] == ["done"]
 
 
@@ -331,4 +366,4 @@ def test_of_a_file_that_others_write_before_the_document_has_it(
         is_agents = whose == "a tool of the agent's" and not turn_is_over
         assert listed(bench) == [("a.txt", "", "theirs\n")] * is_agents + [("a.txt", "", "agent's\n")]
 
-    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, answer=lambda question: "allow")
+    play(tmp_path, TAKES_NO_EDITS[name], script, after=after, answer=allow)

@@ -228,10 +228,9 @@ class Reconciler:
         """Called after didSave with `text`, received at `told_at` (acts.py). Returns which of the document's texts was
         saved; `text` if somebody has written the file since, which the next look sees; None if nothing was saved
         (Neovim also reports a save that the user declined)."""
-        # Record changes from before the opening, and those that are being looked at, before the save over them
+        # Record changes from before the opening, and those that are being looked at, before the save over them. A look goes on from what it found: it must
+        # not bring into the document what is settled here meanwhile
         await tracked.observed.wait()
-        if not self._acts():
-            return await self._saved(tracked, text, told_at)
         async with tracked.looking:
             return await self._saved(tracked, text, told_at)
 
@@ -500,15 +499,18 @@ class Reconciler:
         """What the file says by now, and how the document's history explains that. None: it is a save, or the next look
         has to begin anew.
 
-        While an agent may change files, a text that the document had is given time to be reported as a save.
+        A text that the document had is given time to be reported as a save while an agent may change files, and whenever it would change the document: a
+        save that had begun before somebody wrote the file may land on top of that.
         """
         is_told = False
         for _ in range(PEEKS):
             saves = tracked.saves
             if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
                 return None
-            if is_told or not self._files.had(tracked, on_disk) or not self._acts():
+            if is_told or not self._files.had(tracked, on_disk):
                 break
+            if not self._acts() and self._files.explained(tracked, on_disk) is not None:
+                break  # nobody is asked whose it is, and the document stays as it is
             # A save may be seen before it is reported
             self._emptied.note_taken(tracked, on_disk)
             self._behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
