@@ -35,6 +35,7 @@ from sidecar.workspace.behind.known_before import KnownBefore
 from sidecar.workspace.behind.legs import (
     Leg,
     SeenChange,
+    WrittenOver,
     as_one,
     has,
     on_top,
@@ -490,22 +491,14 @@ class Behind:
         )
 
     async def opened(
-        self,
-        tracked: Tracked,
-        path: str,
-        disk: str,
-        at: int,
-        *,
-        is_gone: bool = False,
-        is_newest: bool = True,
-    ) -> str | None:
+        self, tracked: Tracked, path: str, disk: str, at: int, *, is_gone: bool = False
+    ) -> str | WrittenOver | None:
         """A document was opened, whose file said `disk` (compared form) then, since `at` (acts.py). Earlier changes of
         the file are recorded as if they had been found before. `is_gone`: the editor had read `disk` earlier, and the
-        file says something newer. `is_newest`: the document was not saved since.
+        file says something newer.
 
-        Returns what the file had said (compared form) if nothing is recorded, and the change from that has to be looked at as one that an open document
-        has taken: the file was emptied, and a command may be about to fill it; or somebody had saved what the author of `disk` had not read. Otherwise
-        None."""
+        Returns what the file had said (compared form) if it was emptied, and a command may be about to fill it: then nothing is recorded, and it has
+        to be looked at again. Returns a WrittenOver if the author of `disk` had not read what somebody had saved before. Otherwise None."""
         uri = tracked.document.uri
         self._opened_with_written(tracked, path, disk)
         if not self._evidence.is_acting():
@@ -523,7 +516,7 @@ class Behind:
             if self.settling.is_same(before or "", disk):
                 return None
             if self.is_being_filled(uri, before, disk):
-                return before if is_newest and not is_gone else None
+                return before
             if is_gone and not self._state.documents.disk.came_after(uri, disk, before):
                 return None
             seen, begun = self.settling.under_way(uri), list[Leg]()
@@ -532,10 +525,10 @@ class Behind:
             has_disk = has(before or "", tracked.text(), [disk])
             if not has_disk and not tracked.has_taken_back(disk):
                 return None  # it was opened with an older text; the reconciler brings the two together
-            if before is not None and not begun and has_disk and is_newest and disk.strip("\n"):
+            written_over = None
+            if before is not None and has_disk and not begun:
                 had_read = self.had_read(tracked, path, before, disk, at)
-                if had_read != before:
-                    return before
+                written_over = None if had_read == before else WrittenOver(had_read, before)
             start = await self._known.at_start(uri, path)
             passed = self._passing.take(uri, path, before or "", disk, None, at)
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
@@ -556,7 +549,7 @@ class Behind:
                     self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
                     await self._recorder.finish(leg.author, "done")
                 before = leg.after
-        return None
+        return written_over
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

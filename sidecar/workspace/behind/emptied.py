@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import anyio
 
+from sidecar.core.ledger import ReviewThen
+from sidecar.core.normal import normal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.state.acts import changed_at, is_before
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.tracked import Tracked
 
@@ -44,6 +48,20 @@ class Emptied:
         if known is None or known.filled_at is not None or not _has_taken_that(tracked, known.at):
             self._emptied[tracked.document.uri] = _Emptied(at)
         self._keeper.hold(tracked.document.uri)
+
+    def opened(self, tracked: Tracked, before: str, at: int) -> None:
+        """The document was opened empty, as its file is since `at`, and a command may be about to fill that. The file said `before` until then. Leaves
+        both to the next look."""
+        self.note(tracked, at)
+        then = tracked.review_when_opened
+        if then is None or normal(then.text) != before:
+            then = ReviewThen(before, ())
+        if tracked.agents_edits == 0:
+            tracked.hunks_then.note(
+                Noted(Text.of(then.text), tuple(then.hunks), -1), tracked.saves, is_clean=True
+            )
+        if tracked.stat is not None:
+            tracked.not_yet(before)
 
     def note_taken(self, tracked: Tracked, on_disk: OnDisk) -> None:
         """Notes whether the document has the disk's text: both are empty, or the document has what the emptied file was filled with."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
-from sidecar.workspace.behind.legs import has
+from sidecar.workspace.behind.legs import WrittenOver
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
 from sidecar.workspace.edits.door import NO_EDITS
@@ -24,15 +23,6 @@ from sidecar.workspace.state.watch import Watch
 MOVED = "the file or the document has just been changed"
 MAX_REFUSALS = 3
 """How often the editor may refuse one text of the disk, with nothing typed meanwhile, before the user is asked to decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenOver:
-    """The disk said `saved`, and its next writer had read only `had_read`. Both are in the compared form. What is new
-    in `saved` must stay."""
-
-    had_read: str
-    saved: str
 
 
 class FromDisk:
@@ -102,10 +92,8 @@ class FromDisk:
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
         """Puts back what `written_over` holds, after the editor took `disk` (compared form), which lacks it."""
-        if written_over is None or tracked.closed:
-            return
-        if not has(written_over.had_read, tracked.text(), [written_over.saved]):
-            await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
+        if written_over is not None:
+            await self._reload.gives_back(tracked, written_over, disk)
 
     async def take(
         self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet

@@ -127,6 +127,15 @@ class Apart:
         return [replace(leg, author=None) for leg in self.legs[-1:]] if before == self.saved else ()
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenOver:
+    """The disk said `saved`, and its next writer had read only `had_read`. Both are in the compared form. What is new
+    in `saved` must stay."""
+
+    had_read: str
+    saved: str
+
+
 def has(before: str, now: str, texts: Sequence[str]) -> bool:
     """Whether the mirror, which says `now`, has one of `texts` beside what the user typed. The file said these texts
     after `before`. All are in the compared form."""

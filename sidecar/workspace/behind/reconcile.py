@@ -24,8 +24,8 @@ from sidecar.disk import Missing, Resolved, Stat
 from sidecar.journal.turns import SavedOver
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.emptied import Emptied, is_empty
-from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk, WrittenOver
-from sidecar.workspace.behind.legs import SeenChange, has
+from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk
+from sidecar.workspace.behind.legs import SeenChange, WrittenOver, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.behind.settling import opened_with
 from sidecar.workspace.edits.conflicts import Conflicts, Open
@@ -103,54 +103,61 @@ class Reconciler:
 
     async def opened(self, tracked: Tracked, text: Text, found: OnDisk | None = None) -> None:
         """Called after didOpen with `text`. Finds out whether the disk says the same: a document opened after a restart
-        may be dirty. `found`: what the disk said at didOpen; None: it is read now."""
+        may be dirty. `found`: what the disk said at didOpen; None: it is read now. Puts back what the user had saved, if the editor took over from the
+        disk what somebody had written over that without having read it."""
+        written_over, is_reload = None, self._settling.is_reload(tracked.document.uri)
         try:
-            path = to_path(tracked.document.uri)
-            on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
-            if on_disk is None and not tracked.closed:
-                await self._keeper.restore(tracked)  # an editor keeps unsaved text of a file that is gone
-            if on_disk is None or tracked.closed:
-                return
-            opened, found_text = await aside(len(text), lambda: _compared(tracked, text, on_disk))
-            if tracked.closed:
-                return
-            is_old = on_disk.text != opened and not tracked.was_left_unsaved(opened)
-            is_old = is_old and (tracked.was_on_disk(opened) or await self._said(tracked, path, opened))
-            if tracked.closed:
-                return
-            is_newest = found is not None or not tracked.saves  # otherwise a save has told more
-            is_old = is_old and is_newest
-            if is_newest:
-                if found is None:
-                    tracked.on_disk(found_text, on_disk.stat)
-                if is_old:  # not unsaved: the editor had it in memory, and the file was written since
-                    tracked.not_yet(opened)
-                elif on_disk.text != opened:
-                    tracked.was_written()
-                    if tracked.document.snapshot() == text:
-                        # Or the editor read the file before somebody wrote it, and takes that change together with the next one
-                        noted = Noted(text, tracked.hunks(), tracked.history.newest)
-                        tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
-                else:
-                    tracked.has(tracked.saved)
-            await self._keeper.restore(tracked)
-            if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
-                return
-            if path is not None and on_disk.text is not None:
-                is_there = is_newest and not is_old
-                at = changed_at(on_disk.stat) if is_there else tracked.history.opened_at
-                taken = on_disk.text if is_there else opened
-                before = await self._behind.opened(
-                    tracked, path, taken, at, is_gone=is_old, is_newest=is_newest
-                )
-                if before is not None and not tracked.closed:
-                    if not taken.strip("\n"):
-                        self._emptied.note(tracked, at)
-                    self._behind.passes(tracked, taken, at, start=before)
-                    tracked.took(before)
+            written_over = await self._opened(tracked, text, found)
         finally:
             self._behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
+        if written_over is not None and is_reload:
+            async with tracked.looking:
+                await self._gives_back(tracked, written_over)
+
+    async def _opened(self, tracked: Tracked, text: Text, found: OnDisk | None) -> WrittenOver | None:
+        path = to_path(tracked.document.uri)
+        on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
+        if on_disk is None and not tracked.closed:
+            await self._keeper.restore(tracked)  # an editor keeps unsaved text of a file that is gone
+        if on_disk is None or tracked.closed:
+            return None
+        opened, found_text = await aside(len(text), lambda: _compared(tracked, text, on_disk))
+        if tracked.closed:
+            return None
+        is_old = on_disk.text != opened and not tracked.was_left_unsaved(opened)
+        is_old = is_old and (tracked.was_on_disk(opened) or await self._said(tracked, path, opened))
+        if tracked.closed:
+            return None
+        is_newest = found is not None or not tracked.saves  # otherwise a save has told more
+        is_old = is_old and is_newest
+        if is_newest:
+            if found is None:
+                tracked.on_disk(found_text, on_disk.stat)
+            if is_old:  # not unsaved: the editor had it in memory, and the file was written since
+                tracked.not_yet(opened)
+            elif on_disk.text != opened:
+                tracked.was_written()
+                if tracked.document.snapshot() == text:
+                    # Or the editor read the file before somebody wrote it, and takes that change together with the next one
+                    noted = Noted(text, tracked.hunks(), tracked.history.newest)
+                    tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
+            else:
+                tracked.has(tracked.saved)
+        await self._keeper.restore(tracked)
+        if not is_old and on_disk.text != opened and await self._is_save_since(tracked, on_disk):
+            return None
+        if path is None or on_disk.text is None:
+            return None
+        if is_old or not is_newest:
+            at = tracked.history.opened_at
+            await self._behind.opened(tracked, path, opened, at, is_gone=is_old)
+            return None
+        at = changed_at(on_disk.stat)
+        before = await self._behind.opened(tracked, path, on_disk.text, at)
+        if isinstance(before, str) and not tracked.closed:
+            self._emptied.opened(tracked, before, at)
+        return before if isinstance(before, WrittenOver) else None
 
     async def _is_save_since(self, tracked: Tracked, on_disk: OnDisk) -> bool:
         """Whether the document was saved since it was opened, and its file says that. Both may have happened by the
@@ -220,7 +227,7 @@ class Reconciler:
                 tracked.not_saved(text)
             return None
         is_counted = tracked.observed.is_set() and not tracked.looking.locked()
-        if is_counted or not self._acts():
+        if is_counted:
             return None
         return SavedOver(tracked.was_on_disk_before(newer.text) or str(tracked.saved), newer.text)
 
@@ -228,8 +235,8 @@ class Reconciler:
         """Called after didSave with `text`, received at `told_at` (acts.py). Returns which of the document's texts was
         saved; `text` if somebody has written the file since, which the next look sees; None if nothing was saved
         (Neovim also reports a save that the user declined)."""
-        # Record changes from before the opening, and those that are being looked at, before the save over them. A look goes on from what it found: it must
-        # not bring into the document what is settled here meanwhile
+        # Record changes from before the opening, and those that are being looked at, before the save over them. A look that is under way would bring
+        # into the document what this save settles
         await tracked.observed.wait()
         async with tracked.looking:
             return await self._saved(tracked, text, told_at)
@@ -401,16 +408,12 @@ class Reconciler:
                     if start.emptied is not None:
                         self._emptied.again(tracked, start.emptied, on_disk)
                 if not by_itself and written_over is not None and (tracked.closed or base != start.base):
-                    tracked = await self._settling.open_again(tracked)
-                    await self._gives_back(tracked, written_over)
+                    tracked = await self._gives_back(tracked, written_over)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
                 tracked.was_written()
-            if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
-                newest = tracked.history.newest
-                noted = Noted(tracked.document.snapshot(), tracked.hunks(), newest)
-                tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
-                tracked.was_written()  # the file lacks what somebody had saved
+            if written_over is not None and on_disk.text is not None:
+                self._lacks_save(tracked, on_disk.text)
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
@@ -418,14 +421,27 @@ class Reconciler:
                 with anyio.CancelScope(shield=True):
                     await self._settling.settle(first, seen, on_disk.text, is_save=is_save)
 
-    async def _gives_back(self, tracked: Tracked, written_over: WrittenOver) -> None:
-        """Puts back what was written over, if the document has taken the file's text in place of one that had it: by itself, or it was opened again with
-        that."""
-        if tracked.stat is None or tracked.saved is None or tracked.apart:
-            return
-        disk = str(tracked.saved)
-        if opened_with(tracked, written_over.had_read, disk):
-            await self._from_disk.gives_back(tracked, written_over, disk)
+    async def _gives_back(self, tracked: Tracked, written_over: WrittenOver) -> Tracked:
+        """Puts back what was written over, if the document has the file's text in place of it. Returns the document, which the editor may close and open
+        again meanwhile."""
+        given_back = None
+        while given_back is not tracked:
+            tracked = given_back = await self._settling.open_again(tracked)
+            if tracked.stat is None or tracked.saved is None or tracked.apart:
+                break
+            disk = str(tracked.saved)
+            if opened_with(tracked, written_over.had_read, disk):
+                await self._from_disk.gives_back(tracked, written_over, disk)
+                self._lacks_save(tracked, disk)
+            tracked = await self._settling.open_again(tracked)
+        return tracked
+
+    def _lacks_save(self, tracked: Tracked, disk: str) -> None:
+        """The file, which says `disk` (compared form), lacks what somebody had saved. If the document has that, it is unsaved there."""
+        if not tracked.says(disk):
+            noted = Noted(tracked.document.snapshot(), tracked.hunks(), tracked.history.newest)
+            tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
+            tracked.was_written()
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None
@@ -499,8 +515,8 @@ class Reconciler:
         """What the file says by now, and how the document's history explains that. None: it is a save, or the next look
         has to begin anew.
 
-        A text that the document had is given time to be reported as a save while an agent may change files, and whenever it would change the document: a
-        save that had begun before somebody wrote the file may land on top of that.
+        A text that the document had is given time to be reported as a save while an agent may change files, and always if the document's history does not
+        explain it: a save that had begun before somebody wrote the file may land on top of that.
         """
         is_told = False
         for _ in range(PEEKS):

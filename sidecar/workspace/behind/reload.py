@@ -6,7 +6,7 @@ Text that was typed before the editor does so, or between two writes of the file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import anyio
 
@@ -22,6 +22,7 @@ from sidecar.core.misapplied import taken_out
 from sidecar.core.normal import Normal, normal, say_the_same
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
+from sidecar.workspace.behind.legs import WrittenOver, has
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.edits.sending import MIRROR_SECONDS, Sender
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Opens, Reloaded
@@ -125,9 +126,18 @@ class Reloader:
         text = watch.text_at(version)
         return otherwise if text is None else say_the_same(text, Text.of(wanted))
 
-    async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
-        """The editor took `disk`, which somebody made from `had_read`, in place of `saved`. Puts back what only `saved` had."""
-        await self._put_right(tracked, had_read, Normal(saved), Text.of(disk), ChangeSet(len(disk)))
+    async def gives_back(self, tracked: Tracked, written_over: WrittenOver, disk: str) -> None:
+        """The editor took `disk` (compared form) in place of what was saved. Puts back what that lacks, unless the document has it again, for example
+        because the user has undone the reload."""
+
+        def has_it() -> bool:
+            return has(written_over.had_read, tracked.text(), [written_over.saved])
+
+        if not tracked.closed and not has_it():
+            saved, had_read = Normal(written_over.saved), written_over.had_read
+            await self._put_right(
+                tracked, had_read, saved, Text.of(disk), ChangeSet(len(disk)), is_right=has_it
+            )
 
     async def _take_again(self, tracked: Tracked, current: Normal, disk: Text, wanted: str) -> bool:
         """Reloads once more if the disk still says `disk`, with the changes that lead to `wanted` on top: for an editor
@@ -206,10 +216,11 @@ class Reloader:
         made: ChangeSet | None,
         *,
         again: bool = False,
+        is_right: Callable[[], bool] = lambda: False,
     ) -> None:
         """The document took `text` (compared form) from the disk in place of `replaced`, and does not say what was
         planned. Merges the two. `made`: the changes made on top of `text`; None: they are not known. `again`: another
-        reload may be used, because nothing can be typed during one."""
+        reload may be used, because nothing can be typed during one. `is_right`: whether somebody else has put it right."""
         match merge(before, replaced.text, str(text)):
             case Merged() as merged:
                 proper = merged.apply(replaced.text)
@@ -219,10 +230,17 @@ class Reloader:
                 lines = [hunk.start_line for hunk in found.hunks]
                 keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                 proper = replaced.text
-        await self._comes_to(tracked, proper, text, made, again=again)
+        await self._comes_to(tracked, proper, text, made, again=again, is_right=is_right)
 
     async def _comes_to(
-        self, tracked: Tracked, proper: str, text: Text, made: ChangeSet | None, *, again: bool = False
+        self,
+        tracked: Tracked,
+        proper: str,
+        text: Text,
+        made: ChangeSet | None,
+        *,
+        again: bool = False,
+        is_right: Callable[[], bool] = lambda: False,
     ) -> bool:
         """Makes the document say `proper`, and keeps what was typed since it took `text` and got `made` on top. Returns
         whether it does. If not, the user is told."""
@@ -231,6 +249,8 @@ class Reloader:
             current, taken = Normal(str(tracked.document.snapshot())), made.apply(text)
             if tracked.flight is not None or tracked.closed:
                 break
+            if is_right():
+                return True
             # What was typed since then stays, even next to what comes back
             raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
             if raw.is_empty:

@@ -30,6 +30,8 @@ from sidecar.workspace.state.tracked import Tracked
 
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may delay the entering of a change."""
+RELOAD_SECONDS = 0.5
+"""The longest time between the two messages, closing and opening, with which some editors report a reload."""
 ENTER_SECONDS = 5.0
 """How long looks at a file wait for a change that is being brought into its document: all of them together, from when it was seen."""
 
@@ -58,6 +60,8 @@ class Settling:
         """By open document with unsaved work."""
         self._seen: dict[DocumentUri, SeenChange] = {}
         """By document: the change of its file that is being brought into it."""
+        self._last_closed: tuple[DocumentUri, float] | None = None
+        """The document that was closed last, and when (seconds of the loop's clock)."""
 
     def brings_in(self, tracked: Tracked, seen: SeenChange) -> None:
         """The change is about to be brought into the document. If the document is opened again before `settle`,
@@ -163,6 +167,13 @@ class Settling:
                 await tracked.observed.wait()
         return tracked
 
+    def is_reload(self, uri: DocumentUri) -> bool:
+        """Whether the opening of this document, which has just been reported, is the editor's reload from the disk: it was closed right before."""
+        if self._last_closed is None:
+            return False
+        closed, at = self._last_closed
+        return closed == uri and anyio.current_time() - at < RELOAD_SECONDS
+
     def _is_gone(self, uri: DocumentUri) -> bool:
         path = to_path(uri)
         return path is not None and self._state.storage.stat(path) is None
@@ -190,6 +201,7 @@ class Settling:
     def closed(self, tracked: Tracked, conflict: Open | None) -> None:
         """A document was closed. Until somebody writes its file, the file says what it was last found to say. Changes
         that were in `conflict` with unsaved changes, and that are not being decided, are entered as changes of the file."""
+        self._last_closed = tracked.document.uri, anyio.current_time()
         if conflict is not None and conflict.is_brought_together:
             self._apart.pop(tracked.document.uri, None)
         elif conflict is not None or not tracked.looking.locked():

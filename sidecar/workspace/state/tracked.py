@@ -367,16 +367,6 @@ class Tracked:
         if is_users is not None:
             self.edited = self.user_dirty = is_users
 
-    def took(self, before: str) -> None:
-        """Record that the editor has opened the document with what it took from the disk in place of `before` (compared form). The next comparison starts
-        there, as if that had been taken by a document that was open."""
-        then = self.review_when_opened
-        if then is None or normal(then.text) != before:
-            then = ReviewThen(before, ())
-        if self.agents_edits == 0:
-            self.hunks_then.note(Noted(Text.of(then.text), tuple(then.hunks), -1), self.saves, is_clean=True)
-        self.not_yet(before)
-
     def begins_with(self, before: str | None, since: Stat | None) -> None:
         """Record that the next comparison starts as the last one did: as if the disk had held `before` (compared form) since it had that stat."""
         self.saved, self.since = self.kept(before), since
