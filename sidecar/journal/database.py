@@ -79,7 +79,7 @@ CREATE TABLE ledgers (
     updated REAL NOT NULL
 ) WITHOUT ROWID;
 """
-"""Paths are BLOBs, because file names need not be Unicode. `taken_back`: which writes a revert took back, and the state that they had."""
+"""Paths are BLOBs, because file names need not be Unicode. `taken_back`: which writes a revert or a rejection took back, and the state that they had."""
 
 TURNS = """
 CREATE TABLE turns (

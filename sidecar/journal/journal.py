@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Collection, Container, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 
 from sidecar.core.file_state import FileState, States
+from sidecar.core.kept_files import KeptFile
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
 from sidecar.core.text import Text
@@ -115,9 +116,11 @@ class SqliteJournal:
             mine.id = self._store.begin(mine.entry, mine.takes_back)
         return mine.id
 
-    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        """Like `begin`, for many: all are journalled, with one wait for the disk, or none."""
-        return await self._run(self._store.begin_all, entries)
+    async def begin_all(
+        self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+    ) -> list[str]:
+        """Like `begin`, for many: all are journalled, with one wait for the disk, or none. `takes_back`: one list for each entry, or empty."""
+        return await self._run(self._store.begin_all, entries, takes_back)
 
     async def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
         """Record how a write ended, even if the caller is being cancelled: a write that was made must not look unfinished."""
@@ -140,6 +143,14 @@ class SqliteJournal:
 
     async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
+        await self._tidy_if_grown()
+
+    async def save_rows(
+        self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
+    ) -> None:
+        """See Store. Also if the caller is being cancelled: what was put back must not be listed again."""
+        with anyio.CancelScope(shield=True):
+            await self._try(self._store.save_rows, rows, forgotten, rejected)
         await self._tidy_if_grown()
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
 
 from sidecar.core.file_state import FileState, States
+from sidecar.core.kept_files import KeptFile
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.retold import Picked, Told, needed_from
@@ -90,7 +91,7 @@ class Store:
 
     def begin(self, entry: Entry, takes_back: Iterable[str] = ()) -> str:
         """Journal a write that is about to be made. Returns its id; durable when this returns. `takes_back`: ids of writes that become `undone` when
-        this one is done.
+        this one is done (`rejected` if it is a rejection).
         """
         return self.begin_all([entry], [tuple(takes_back)])[0]
 
@@ -133,6 +134,12 @@ class Store:
     def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         """Store the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
+
+    def save_rows(
+        self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
+    ) -> None:
+        """Store rows of the review of whole files by their names, forget others, and record that these writes were rejected: all of it, or nothing."""
+        self._do(lambda db: writing.save_rows(db, rows, forgotten, rejected), repair=True)
 
     def save_picked(self, path: str, text: str, hunks: bytes) -> None:
         """Store hunks of a file (canonical path) that the user has kept while others of the same writes are under review, and the text that contains them."""

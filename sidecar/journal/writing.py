@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from sidecar.core.any_text import as_text
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import LineHunk, line_hunks
+from sidecar.core.kept_files import KeptFile, to_kept
 from sidecar.core.kept_hunks import AsJson, from_json
 from sidecar.core.lines_changed import lines_changed as lines_of
 from sidecar.core.places import Places
@@ -222,14 +223,45 @@ def know_session(db: OpenJournal, session: str, agent: str, cwd: str) -> None:
 
 def save_ledger(db: OpenJournal, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
     """Replace what was stored for this document. `AsJson` is stored compressed."""
-    packed = hunks if isinstance(hunks, bytes) else compressed(hunks)
-    row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
-    prepared = db.texts.prepare(text, None if row is None else db.texts.hash_of(row[0]))
+    ledger = _Ledger.of(db, uri, text, hunks if isinstance(hunks, bytes) else compressed(hunks))
     with transaction(db, durable=False):
-        text_id = db.texts.put(prepared) or db.texts.put(db.texts.prepare(text))
+        ledger.put(db)
+
+
+class _Ledger(NamedTuple):
+    """What is to be stored for a document, and what of it can be computed before the transaction."""
+
+    uri: str
+    text: str | Text
+    hunks: bytes | bytearray
+    prepared: Prepared
+
+    @staticmethod
+    def of(db: OpenJournal, uri: str, text: str | Text, hunks: bytes | bytearray) -> _Ledger:
+        row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
+        like = None if row is None else db.texts.hash_of(row[0])
+        return _Ledger(uri, text, hunks, db.texts.prepare(text, like))
+
+    def put(self, db: OpenJournal) -> None:
+        text_id = db.texts.put(self.prepared) or db.texts.put(db.texts.prepare(self.text))
         db.connection.execute(
-            "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (uri, text_id, packed, time.time())
+            "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (self.uri, text_id, self.hunks, time.time())
         )
+
+
+def save_rows(
+    db: OpenJournal, rows: Mapping[str, KeptFile], forgotten: Iterable[str], rejected: Iterable[str]
+) -> None:
+    """Store, replace and forget rows of whole files by their names, and record which writes were rejected, all in one transaction."""
+    ledgers = [_Ledger.of(db, as_words(name), *to_kept(kept)) for name, kept in rows.items()]
+    with transaction(db, durable=False):
+        db.connection.executemany(
+            "DELETE FROM ledgers WHERE uri = ?", [(as_words(name),) for name in forgotten]
+        )
+        for ledger in ledgers:
+            ledger.put(db)
+        for write in rejected:
+            set_state(db.connection, write, "rejected")
 
 
 def save_picked(db: OpenJournal, path: str, text: str, hunks: bytes) -> None:
@@ -278,15 +310,17 @@ def set_state(
 ) -> bool:
     """Set a write's state within a transaction. Returns whether it was set.
 
-    When a revert becomes done, the writes it took back become undone; when a revert is itself undone, they get their old state back.
+    When a revert becomes done, the writes it took back become undone, and those that a rejection took back become rejected; when it is itself undone, they
+    get their old state back.
     """
-    row = connection.execute("SELECT state FROM writes WHERE id = ?", (entry_id,)).fetchone()
+    row = connection.execute("SELECT state, agent FROM writes WHERE id = ?", (entry_id,)).fetchone()
     if row is None or (only_if is not None and row[0] != only_if):
         return False
     connection.execute("UPDATE writes SET state = ? WHERE id = ?", (state, entry_id))
     if state in ("done", "undone") and row[0] != state:
+        taken_back: State = "rejected" if row[1] == "reject" else "undone"
         for write, was in connection.execute(
             "SELECT write, was FROM taken_back WHERE by = ? AND write < by", (entry_id,)
         ).fetchall():
-            set_state(connection, write, "undone" if state == "done" else was)
+            set_state(connection, write, taken_back if state == "done" else was)
     return True

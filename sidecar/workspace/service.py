@@ -127,7 +127,7 @@ class Workspace:
         self._denied_writers = DeniedWriters(self.state, editor, audit)
         self._denied_writers.names, self._denied_writers.stop = self._evidence.names, self.cancel
         recorder.on_disk = self._denied_writers.wrote
-        files = FileReviews(self.state, journal, editor, tasks)
+        files = FileReviews(self.state, journal, editor, tasks, keeper)
 
         async def noted() -> None:
             await keeper.stored()

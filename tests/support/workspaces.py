@@ -17,6 +17,7 @@ import anyio
 
 from sidecar.config import AgentCommand, parse
 from sidecar.core.coordinates import TextEdit
+from sidecar.core.kept_files import KeptFile, to_kept
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.normal import normal
 from sidecar.core.overlay import ContentChange, Modification, Notified
@@ -315,8 +316,11 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return entry_id
 
-    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        return [await self.begin(entry) for entry in entries]
+    async def begin_all(
+        self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+    ) -> list[str]:
+        writes = takes_back or [()] * len(entries)
+        return [await self.begin(entry, its) for entry, its in zip(entries, writes, strict=True)]
 
     async def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
         its = reversed(self._by_path.get(path, []))
@@ -343,6 +347,16 @@ class MemoryJournal:
 
     async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         self.ledgers[uri] = (str(text), b"".join(hunks) if isinstance(hunks, AsJson) else hunks)
+
+    async def save_rows(
+        self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
+    ) -> None:
+        if rejected:
+            await self.finish_all(list(rejected), "rejected")
+        for name, kept in rows.items():
+            await self.save_ledger(name, *to_kept(kept))
+        if forgotten:
+            await self.forget_ledger(*forgotten)
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None: ...
 

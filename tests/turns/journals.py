@@ -76,9 +76,11 @@ class SlowJournal(SqliteJournal):
         await asyncio.sleep(self._seconds)
         return await super().begin(entry, takes_back)
 
-    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+    async def begin_all(
+        self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+    ) -> list[str]:
         await asyncio.sleep(self._seconds)
-        return await super().begin_all(entries)
+        return await super().begin_all(entries, takes_back)
 
     async def turn_acted(self, session: str) -> None:
         with nullcontext() if self._fuse is None else self._fuse.held():

@@ -4,12 +4,15 @@ to find.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar import disk
+from sidecar.core.kept_files import KeptFile
+from sidecar.journal import SqliteJournal
 from sidecar.recovery import cut_off, revert
 from sidecar.recovery.cut_off import Look
 from sidecar.workspace.behind.file_reviews import FileReviews
@@ -145,17 +148,20 @@ def test_it_is_killed_at_each_call() -> None:
 
 @can_kill
 def test_a_kill_between_two_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row that replaces others is to be stored before they are forgotten. In this run there are some thirty calls in between."""
+    """A row that replaces others is to be stored in the transaction in which they are forgotten. In this run there are some thirty calls in between."""
+    real = SqliteJournal.save_rows
 
-    async def forgets_first(self: Any) -> None:
-        self._to_tell.clear()
-        entered, self._entered = self._entered, []
-        dropped, self._dropped = self._dropped, []
-        await self._journal.forget_ledger(*dropped)
-        for change in entered:
-            await self._store(change)
+    async def forgets_first(
+        self: SqliteJournal,
+        rows: Mapping[str, KeptFile],
+        forgotten: Collection[str],
+        rejected: Collection[str],
+    ) -> None:
+        await real(self, {}, forgotten, rejected)
+        for name, row in rows.items():
+            await real(self, {name: row})
 
-    monkeypatch.setattr(FileReviews, "_tell", forgets_first)
+    monkeypatch.setattr(SqliteJournal, "save_rows", forgets_first)
     assert any(report.problems for report in at_each_call(21, first=50, step=16))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sidecar.core.uri import from_path
 from sidecar.disk import git_head
-from sidecar.workspace.behind import disk_watch, evidence, file_reviews, tree_notes
+from sidecar.workspace.behind import disk_watch, evidence, tree_notes
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.side_by_side import side_by_side
@@ -145,7 +145,7 @@ def test_each_folder_is_waited_for_once_and_the_journal_is_told_after_that(
 
 def test_a_row_costs_the_same_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No row is looked at each time that another one goes."""
-    names, real = 0, file_reviews._name
+    names, real = 0, FileChange.uri.fget
 
     def counted(change: FileChange) -> str:
         nonlocal names
@@ -166,7 +166,7 @@ def test_a_row_costs_the_same_however_many_there_are(tmp_path: Path, monkeypatch
         return names
 
     monkeypatch.setattr(taking_back, "TOGETHER", 4)
-    monkeypatch.setattr(file_reviews, "_name", counted)
+    monkeypatch.setattr(FileChange, "uri", property(counted))
     assert cost(80) < 2.2 * cost(40)
 
 

@@ -39,8 +39,10 @@ class CountingJournal(MemoryJournal):
         self.waits: list[int] = []
         self.before_return: Callable[[], None] = lambda: None
 
-    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        ids = await super().begin_all(entries)
+    async def begin_all(
+        self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+    ) -> list[str]:
+        ids = await super().begin_all(entries, takes_back)
         self.waits.append(len(entries))
         self.before_return()
         return ids
@@ -127,9 +129,11 @@ def test_each_folder_is_waited_for_once_and_the_journal_is_told_after_that(
         real_rename(*arguments, **more)
 
     class Telling(CountingJournal):
-        async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+        async def begin_all(
+            self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+        ) -> list[str]:
             happened.append("begun")
-            return await super().begin_all(entries)
+            return await super().begin_all(entries, takes_back)
 
         async def finish_all(self, entry_ids: Sequence[str], state: Any) -> None:
             happened.append(state)

@@ -74,3 +74,19 @@ async def test_rows_of_an_earlier_process(tmp_path: Path) -> None:
     assert journal.had
     assert all(had == {path.name for path in paths} for had in journal.had), journal.had
     assert len(journal.ledgers) == len(paths), "the old ones are forgotten"
+
+
+async def test_rows_are_restored_once_more_when_a_folder_is_added(tmp_path: Path) -> None:
+    """Those that are known stay as they are."""
+    folder, journal = tmp_path.resolve(), Watched()
+    (folder / "a.sh").write_bytes(AFTER.data)
+    async with a_workspace(folder, QuietEditor(), journal=journal) as bench:
+        files = bench.workspace.review.files
+        for number in range(2):  # of one file, by two sessions
+            author = Author(f"s{number}", 1, f"w{number}", agent="agent")
+            files.enter(str(folder / "a.sh"), BEFORE, AFTER, author)
+        await files.stored()
+        before = list(files), dict(journal.ledgers)
+        await bench.workspace.restore_reviews()
+        await files.stored()
+        assert (list(files), journal.ledgers) == before

@@ -14,6 +14,7 @@ glimpses.py      Glimpses: what files said when acts of agents began or ended, t
 gone.py          gone_at: when a file was removed
 gone_with.py     GoneWith: what goes with the file of an open document when that is removed, and is not known to be an agent's
 had_read.py      HadRead: which earlier text of a file an agent had read when it wrote the file
+kept_rows.py     KeptRows: the rows of the review of whole files, which the journal has as they are here
 known_before.py  KnownBefore: what a file is known to have said before a change
 legs.py          Legs: the steps of a change, each with its author, and their effect on a mirror with unsaved work
 open_files.py    OpenFiles: the text of an open document's file, and which of the document's own texts it is

@@ -17,7 +17,6 @@ import anyio.to_thread
 from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.half import has_half_of
-from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
@@ -28,6 +27,8 @@ from sidecar.disk import FolderSyncs, Stat
 from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal.entry import Recorded, author_of
 from sidecar.workspace.behind.file_change import FileChange, is_between_texts, shows, without
+from sidecar.workspace.behind.kept_rows import KeptRows
+from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.in_steps import in_steps
@@ -45,11 +46,12 @@ _MOST = 64 * 1024 * 1024
 class FileReviews:
     """One per workspace."""
 
-    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
+    def __init__(
+        self, state: State, journal: Journal, editor: Editor, tasks: Background, keeper: Keeper
+    ) -> None:
         self._state = state
         self._journal = journal
-        self._editor = editor
-        self._tasks = tasks
+        self._keeper = keeper
         self.was_put_back: Callable[[str, FileState | None, Stat | None], None] = lambda path, state, stat: (
             None
         )
@@ -58,22 +60,13 @@ class FileReviews:
         """Called when only a file's mode is as it was again."""
         self.was_brought_back: Callable[[str, FileState, Stat], Awaitable[object]] = _nobody_asks
         """Called with a file that is back, as it was, under the path from which an agent had moved it."""
-        self._changes: dict[int, FileChange] = {}
-        self._next_id = 1
+        self._rows = KeptRows(journal, editor, tasks)
         self._now: dict[str, FileState | None] = {}
         """What was found under paths while turns run."""
         self._began_as: dict[str, FileState] = {}
-        self._to_tell: dict[DocumentUri, None] = {}
-        self._telling = 0
-        self._told = anyio.Event()
-        """Set when the journal has rows that came or went."""
-        self._entered: list[FileChange] = []
-        """Rows that the journal does not have yet."""
-        self._dropped: list[str] = []
-        """Names, in the journal, of dropped rows that it still has."""
 
     def __iter__(self) -> Iterator[FileChange]:
-        return iter(list(self._changes.values()))
+        return iter(self._rows)
 
     # While turns run
 
@@ -100,7 +93,7 @@ class FileReviews:
             self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
         gone: FileChange | None = None
         while (last := self._left_nothing(path, session)) is not None:
-            self._drop(last)
+            self._rows.drop(last)
             gone = last if gone is None else replace(last, after=gone.after)
         if gone is not None and gone.before is not None:
             self._began_as[path] = gone.before
@@ -141,9 +134,7 @@ class FileReviews:
     def _is_a_copy(self, moved: FileChange, after: FileState | None = None) -> FileChange:
         """There is a file again where this one was moved from: from now on, this one counts as made by who moved it."""
         copy = replace(moved, after=self._less_hunks(moved, after or moved.after), moved_from="", removal="")
-        self._changes[moved.id] = copy
-        self._entered.append(copy)
-        self._moved(copy)
+        self._rows.put(copy)
         return copy
 
     def _less_hunks(self, change: FileChange, after: FileState | None) -> FileState | None:
@@ -197,18 +188,15 @@ class FileReviews:
             moved_from, removal = (
                 (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
             )
-            self._drop(known)
+            self._rows.drop(known)
         if is_between_texts(before, after) and not is_whole and before is not None and after is not None:
             before = replace(after, mode=before.mode)
         if before == after and not moved_from:
             return
-        change = FileChange(self._next_id, path, before, after, author, moved_from, removal, hunks)
+        change = FileChange(self._rows.next_id, path, before, after, author, moved_from, removal, hunks)
         if change.ends_text and hunks is None:
             change = replace(change, hunks=self._ends(change))
-        self._next_id += 1
-        self._changes[change.id] = change
-        self._entered.append(change)
-        self._moved(change)
+        self._rows.put(change)
 
     def _ends(self, change: FileChange) -> tuple[Hunk, ...] | None:
         """Takes what is under review in the text that the change ends out of the document's review, and returns it; None if it is not known."""
@@ -281,8 +269,9 @@ class FileReviews:
             if not isinstance(there, FileState) or not isinstance(now, FileState):
                 continue
             is_back = there == now or (not while_acting and await self._is_changed_since(change, there, now))
-            if is_back and self._changes.get(change.id) is change:
-                await self._store(self._is_a_copy(change, now))
+            if is_back and self._rows.get(change) is change:
+                self._is_a_copy(change, now)
+                await self._rows.store()
                 if there == now and stat is not None:  # nobody's change
                     self._now[change.moved_from] = there
                     await self.was_brought_back(change.moved_from, there, stat)
@@ -305,13 +294,13 @@ class FileReviews:
         says: dict[str, _Says] = {path: from_path(path) for path in paths}
         async for change in in_steps(sorted(self, key=_number, reverse=True)):
             now = there.get(change.path)
-            if change.id not in self._changes or change.path not in there:
+            if self._rows.get(change) is None or change.path not in there:
                 continue
             if self._is_acting():
                 return
             less = self._without_hunks(change, now, says[change.path])
             if not shows(now, change) and not shows(less, change):
-                self._drop(change)
+                self._rows.drop(change)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
                 says[change.moved_from] = says[change.path]
@@ -357,27 +346,29 @@ class FileReviews:
     async def _less_undone(self) -> None:
         """Drops the rows that were taken back: by the command line, or by a sidecar that ended before it had dropped them."""
         undone = await self._journal.undone([change.author.write for change in self], or_rejected=True)
-        for change in self:
-            if change.author.write in undone:
-                await self._take_along(change)
-                await self._drop_beneath(change)
+        gone = [change for change in self if change.author.write in undone]
+        for change in gone:
+            there = await self.found(change.moved_from) if self._has_left_hunks(change) else None
+            if isinstance(there, FileState):
+                self._take_hunks_along(change, text_of(there))
+        await self._go([change for change in gone if self._rows.get(change) is not None])
 
     async def goes_on(self, change: FileChange, text: str) -> None:
         """In a file that an agent made as a copy of another, or moved, earlier changes by agents were taken back, so that
         it now says `text` (raw). The row takes that over."""
         now = await self.found(change.path)
         followed = None if not isinstance(now, FileState) else replace(change, after=now)
-        if followed is not None and change.id in self._changes and followed.new_text == text:
-            self._changes[change.id] = followed
-            await self._store(followed)
+        if followed is not None and self._rows.get(change) is not None and followed.new_text == text:
+            self._rows.put(followed)
+            await self._rows.store()
 
     def keep(self, change: FileChange) -> None:
-        self._drop(change)
+        self._rows.drop(change)
 
     def kept_in(self, uri: DocumentUri, text: Text, was: Ledger, now: Ledger) -> None:
         """In `text`, in which a row may have made what is beneath the hunks, the user kept some hunks: of `was` under review, `now` is left. What was
         kept counts as made by the row from now on."""
-        path, newest = to_path(uri), self._next_id
+        path, newest = to_path(uri), self._rows.next_id
         for change in sorted(self, key=_number, reverse=True):
             if change.path != path or change.id > newest or change.kind == "mode":
                 continue
@@ -390,16 +381,13 @@ class FileReviews:
     def _makes(self, change: FileChange, text: str) -> None:
         """The row has made this text (raw)."""
         if change.after is not None:
-            changed = replace(change, after=saying(change.after, text, change.path))
-            self._changes[change.id] = changed
-            self._entered.append(changed)
-            self._moved(changed)
+            self._rows.put(replace(change, after=saying(change.after, text, change.path)))
 
     async def as_it_is_put_back(self, change: FileChange) -> FileChange:
         """The row with the states right before and after it is put back, for the journal. A moved file and a file whose
         mode changed keep their current content, and the mode that a later row has set. A file that was created empty,
         and is empty again, may have any mode."""
-        change = self._changes.get(change.id, change)  # `goes_on` may have been called
+        change = self._rows.get(change) or change  # `goes_on` may have been called
         if change.makes_text and not change.is_made_empty:
             now = await self.found(change.path)  # perhaps in another encoding since
             if isinstance(now, FileState) and change.after is not None and text_of(now) == change.new_text:
@@ -440,27 +428,49 @@ class FileReviews:
         return why
 
     async def rejected(self, changes: Sequence[FileChange]) -> None:
-        """The changes were put back, and that outlasts a crash. The journal has this before their rows go, which may be all that showed it: of a mode
-        that a later row has set anew, the disk shows nothing."""
-        writes = [write for change in changes for write in (change.author.write, change.removal) if write]
-        if writes:
-            await self._journal.finish_all(writes, "rejected")
+        """The changes were put back, and that outlasts a crash."""
         for change in changes:
-            stored = self._changes.get(change.id, change)
-            await self._take_along(change)
-            if not change.moved_from:
-                self._is_back(stored, text_of(change.before))
-            await self._drop_beneath(stored)
+            if change.moved_from:
+                self._take_hunks_along(change, text_of(change.after))
+            else:
+                self._is_back(self._rows.get(change) or change, text_of(change.before))
+        writes = [write for change in changes for write in (change.author.write, change.removal) if write]
+        await self._go(changes, rejected=writes)
 
-    async def _take_along(self, moved: FileChange) -> None:
-        """What was done to a file since it was moved goes back with it. Nothing does with a row that moved no file."""
-        later = [c for c in self if c.path == moved.path and c.id > moved.id and not c.moved_from]
-        for above in later if moved.moved_from else ():
-            self._drop(above)
-            there = self._changes[above.id] = replace(above, path=moved.moved_from)
-            self._entered.append(there)
-            self._moved(there)
-            await self._store(there)
+    async def _go(self, changes: Sequence[FileChange], rejected: Sequence[str] = ()) -> None:
+        """The changes were put back, and their rows go. First, the journal gets the hunks that came back with that. Then it learns at once that the writes
+        (its ids) were `rejected`, that the rows are gone, and what the rows above them are without them. A part of this would have the next sidecar
+        put back a state that was never there: the disk does not show all of it."""
+        await self._keeper.store([from_path(change.moved_from or change.path) for change in changes])
+        for change in changes:
+            row = self._rows.get(change) or change
+            if row.moved_from:
+                self._take_rows_along(row)
+            self._drop_beneath(row)
+        await self._rows.store(rejected)
+
+    def _take_rows_along(self, moved: FileChange) -> None:
+        """What was done to a file since it was moved goes back with it."""
+        for above in self:
+            if above.path == moved.path and above.id > moved.id and not above.moved_from:
+                self._rows.put(replace(above, path=moved.moved_from))
+
+    def _take_hunks_along(self, moved: FileChange, text: str | None) -> None:
+        """So do the hunks in it. And what was under review in it when it was moved is so again, also if the user changes the file before anybody looks.
+        `text`: what it says (raw)."""
+        old = from_path(moved.moved_from)
+        self._state.renamed(moved.uri, old)
+        reviewed = self._state.ledgers.get(old)
+        if text is not None and reviewed is not None and reviewed.is_gone:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)
+
+    def _has_left_hunks(self, moved: FileChange) -> bool:
+        """Whether the hunks of a file that was moved back are still where it no longer is."""
+        if not moved.moved_from:
+            return False
+        here, there = (self._state.ledgers.get(uri) for uri in (moved.uri, from_path(moved.moved_from)))
+        return here is not None and here.is_gone and (there is None or not there.ledger.hunks)
 
     async def _without_gone(self, change: FileChange) -> FileChange:
         """The row without what was taken back in the file while it was gone: that must not come back with the file."""
@@ -512,22 +522,15 @@ class FileReviews:
         """What is under the path now; None: nothing."""
         return await anyio.to_thread.run_sync(_found, path)
 
-    def _drop(self, change: FileChange) -> None:
-        if self._changes.pop(change.id, None) is not None:
-            self._dropped.append(_name(change))
-            self._moved(change)
-
-    async def _drop_beneath(self, change: FileChange) -> None:
+    def _drop_beneath(self, change: FileChange) -> None:
         """Drops a row that is put back. Later rows of the same path that begin with its result then begin with what was
         there before it. One that ends with that is dropped, too."""
-        self._drop(change)
+        self._rows.drop(change)
         for above in self._without_it(change)[0]:
             if above.after == above.before:
-                self._drop(above)
-            elif above.id in self._changes:
-                self._changes[above.id] = above
-                self._moved(above)
-                await self._store(above)
+                self._rows.drop(above)
+            else:
+                self._rows.put(above)
 
     def _without_it(self, change: FileChange) -> tuple[list[FileChange], bool]:
         """The later rows of the same path that begin with this row's result, as they are once it is put back; and whether
@@ -548,83 +551,24 @@ class FileReviews:
         """Whether a later row has set the mode that this one had set: nothing of this one is left on the disk."""
         return change.kind == "mode" and not self._without_it(change)[1]
 
-    def _moved(self, change: FileChange) -> None:
-        """Reports rows that come and go at the same moment together."""
-        if not self._to_tell:
-            self._telling += 1
-            self._tasks.start_soon(self._tell_soon)
-        self._to_tell[change.uri] = None
-
     async def stored(self) -> None:
         """Waits until the journal has every row that came, and has forgotten every row that went."""
-        while self._telling:
-            await self._told.wait()
-
-    async def _tell_soon(self) -> None:
-        try:
-            await self._tell()
-        finally:
-            self._telling -= 1
-            self._told.set()
-            self._told = anyio.Event()
-
-    async def _tell(self) -> None:
-        moved, self._to_tell = self._to_tell, {}
-        entered, self._entered = self._entered, []
-        dropped, self._dropped = self._dropped, []
-        if moved:
-            self._editor.changes_moved(list(moved))
-        for change in entered:  # before the rows that they replace are forgotten: if the sidecar ends in between, one of both is there
-            await self._store(self._changes.get(change.id, change))
-        forgotten = {name for name in dropped if not self._is_listed(name)}
-        if forgotten:
-            await self._journal.forget_ledger(*forgotten)
-
-    def _is_listed(self, name: str) -> bool:
-        """Whether the row with this name in the journal (`_name`) exists."""
-        number = name.removeprefix(KEPT).partition(":")[0]
-        change = self._changes.get(int(number)) if number.isdecimal() else None
-        return change is not None and _name(change) == name
+        await self._rows.stored()
 
     # Over a restart
 
-    async def _store(self, change: FileChange) -> None:
-        kept = KeptFile(
-            change.path,
-            change.before,
-            change.after,
-            change.author,
-            change.moved_from,
-            change.removal,
-            change.hunks,
-        )
-        if change.id in self._changes:
-            await self._journal.save_ledger(_name(change), *to_kept(kept))
-
     async def restore(self, folders: Sequence[str]) -> None:
         """Puts the rows of an earlier process under review again, for files beneath `folders`."""
-        found: list[tuple[str, KeptFile]] = []
-        for name in await self._journal.ledger_uris():
-            kept = await self._journal.load_ledger(name) if name.startswith(KEPT) else None
-            row = None if kept is None else from_kept(*kept)
-            if row is not None and any(row.path.startswith(os.path.join(f, "")) for f in folders):
-                found.append((name, row))
-        for name, row in sorted(found, key=lambda one: one[1].author.write):  # oldest first
-            self._dropped.append(name)
+        for row in await self._rows.earlier(folders):
             is_whole = is_between_texts(row.before, row.after)
             last = self.last(row.path)
             alone = last is None or last.after != row.before  # the one between them was kept
             self.enter(*row[:6], is_whole=is_whole, hunks=row.hunks, alone=alone)
-        await self._tell()
+        await self._rows.store()
         self._now.clear()
 
 
 async def _nobody_asks(path: str, state: FileState, stat: Stat) -> None: ...
-
-
-def _name(change: FileChange) -> str:
-    """The row's name in the journal."""
-    return f"{KEPT}{change.id}:{change.uri}"
 
 
 def _number(change: FileChange) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -334,6 +334,13 @@ class Keeper:
             if kept is not None and not kept.hunks:
                 await self._journal.forget_ledger(uri)
 
+    async def store(self, uris: Iterable[DocumentUri]) -> None:
+        """Store the ledgers of these documents at once, if anything is under review in them."""
+        for uri in uris:
+            reviewed = self._state.ledgers.get(uri)
+            if reviewed is not None and not self._is_held(reviewed):
+                await self._store_one(reviewed)
+
     async def stored(self) -> None:
         """Wait until the journal has everything that moved."""
         while self._storing:
@@ -378,7 +385,7 @@ class Keeper:
             while self._moved:
                 moved, self._moved = self._moved, {}
                 self._editor.changes_moved([r.uri for r in moved.values()])
-                stored = {uri: r for uri, r in moved.items() if not (r.live and uri in self._held)}
+                stored = {uri: r for uri, r in moved.items() if not self._is_held(r)}
                 await side_by_side(stored.values(), self._store_one, lambda one: len(self.text_of(one)))
                 # Last: what moved with a renamed file is in the journal at all times, under one name or both
                 done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
@@ -387,6 +394,9 @@ class Keeper:
         finally:
             self._storing = False
             self._stored.set()
+
+    def _is_held(self, reviewed: Reviewed) -> bool:
+        return reviewed.live and reviewed.uri in self._held
 
     async def _store_one(self, reviewed: Reviewed) -> None:
         hunks = reviewed.ledger.hunks

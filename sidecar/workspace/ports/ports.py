@@ -5,7 +5,7 @@ Positions are `core.text.Position`: line from 0, character from 0 in units of th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Container, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -16,6 +16,7 @@ from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.file_state import FileState, States
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.json_types import Json
+from sidecar.core.kept_files import KeptFile
 from sidecar.core.kept_hunks import AsJson
 from sidecar.core.retold import Told
 from sidecar.core.text import Encoding, Text
@@ -479,14 +480,18 @@ class Journal(Protocol):
     """Stores the text before each change by an agent."""
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        """Returns the entry's id; durable when this returns. `takes_back`: the ids of entries that are undone once this one is done.
+        """Returns the entry's id; durable when this returns. `takes_back`: the ids of entries that are taken back
+        once this one is done, also if the next sidecar finds that out.
 
         Raises JournalFailed.
         """
         ...
 
-    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
-        """As `begin`, for many entries, with one wait for the disk. Either all are journalled, or none."""
+    async def begin_all(
+        self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()
+    ) -> list[str]:
+        """As `begin`, for many entries, with one wait for the disk. Either all are journalled, or none. `takes_back`: one
+        list for each entry, or empty."""
         ...
 
     async def put_back(self, path: str, text: str | None, since: int = 0) -> bool:
@@ -514,6 +519,13 @@ class Journal(Protocol):
 
     async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
         """Stores the unreviewed hunks of a document, and the text that they are in. Never raises."""
+        ...
+
+    async def save_rows(
+        self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
+    ) -> None:
+        """In one transaction: stores rows of the review of whole files by their names (which `ledger_uris` has, too), forgets
+        others, and records that these entries were rejected. Never raises."""
         ...
 
     async def save_picked(self, path: str, text: str, hunks: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import anyio
 
@@ -165,15 +166,12 @@ class Rejecter:
         changes = [await files.as_it_is_put_back(change) for change in changes]
         results = [self._in_the_way(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]
-        states = {number: _states(changes[number]) for number in free}
-        entries = [
-            (number, entry(path, None, None, "disk", states=(now, wanted)))
-            for number in free
-            for path, now, wanted in states[number]
-            if now != wanted
-        ]
+        steps = {number: _steps(changes[number]) for number in free}
+        begun = [(number, step) for number in free for step in steps[number] if step.now != step.wanted]
+        entries = [entry(step.path, None, None, "disk", states=(step.now, step.wanted)) for _, step in begun]
         try:
-            ids = await self._journal.begin_all([one for _, one in entries]) if entries else []
+            takes_back = [(step.takes_back,) for _, step in begun]
+            ids = await self._journal.begin_all(entries, takes_back) if entries else []
         except JournalFailed as failed:
             return [why or f"it could not be journalled first: {failed}" for why in results]
 
@@ -181,8 +179,6 @@ class Rejecter:
             async with self._few:
                 change = changes[number]
                 results[number] = self._in_the_way(change) or await files.put_back(change, syncs)
-                if change.moved_from and not results[number]:
-                    self._state.renamed(from_path(change.path), from_path(change.moved_from))
 
         with FolderSyncs() as syncs:
             async with anyio.create_task_group() as group:
@@ -191,29 +187,19 @@ class Rejecter:
             await self._state.storage.sync(syncs)
         await files.rejected([changes[number] for number in free if not results[number]])
         ended: dict[bool, list[str]] = {True: [], False: []}
-        for (number, _), entry_id in zip(entries, ids, strict=True):
+        for (number, _), entry_id in zip(begun, ids, strict=True):
             ended[not results[number]].append(entry_id)
         for is_done, some in ended.items():
             if some:
                 await self._journal.finish_all(some, "done" if is_done else "failed")
         for number in free:
-            for path, now, wanted in states[number] if not results[number] else ():
+            for path, now, wanted, _ in steps[number] if not results[number] else ():
                 if now is not None and now.differs_in_mode(wanted):
                     continue  # its text may be an agent's that nobody has looked at yet
                 data = None if wanted is None or wanted.is_link else decode(wanted.data)
                 text = data.text if isinstance(data, Decoded) else None
                 self._state.documents.disk.taken_back(from_path(path), text)
-                if text is not None and changes[number].moved_from:
-                    self._is_back(from_path(path), text)
         return results
-
-    def _is_back(self, uri: DocumentUri, text: str) -> None:
-        """A file that was moved is back, with `text` (raw). What was under review in it when it went is so again, also if the user changes the file
-        before anybody looks."""
-        reviewed = self._state.ledgers.get(uri)
-        if reviewed is not None and reviewed.is_gone:
-            reviewed.seen(Text.of(text))
-            self._state.ledgers.moved(reviewed)
 
     def _in_the_way(self, change: FileChange) -> str:
         """Why the change cannot be reverted now, as a message; "" if no reason is known. A file does not go while somebody has unsaved text in it. One
@@ -267,10 +253,21 @@ class Rejecter:
                 return Rejected(told(result))
 
 
-def _states(change: FileChange) -> list[tuple[str, FileState | None, FileState | None]]:
-    """The paths that reverting the change affects, with what is there and what should be there."""
-    states = [(change.path, change.after, change.before)]
-    return [*states, (change.moved_from, None, change.after)] if change.moved_from else states
+class _Step(NamedTuple):
+    """What reverting a change does at one path."""
+
+    path: str
+    now: FileState | None
+    wanted: FileState | None
+    takes_back: str
+    """The agent's write (the journal's id). If the sidecar is killed, the next one sees on the disk whether this was done; then the row is, too."""
+
+
+def _steps(change: FileChange) -> list[_Step]:
+    steps = [_Step(change.path, change.after, change.before, change.author.write)]
+    if change.moved_from:
+        steps.append(_Step(change.moved_from, None, change.after, change.removal))
+    return steps
 
 
 class _Rejection(TakesBack[Rejected]):
