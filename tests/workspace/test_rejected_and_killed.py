@@ -14,11 +14,12 @@ import pytest
 
 from sidecar.journal import SqliteJournal
 from sidecar.workspace.review.review import Selector
+from sidecar.workspace.state.storage import Storage
 from tests.support.editor_time import run
 from tests.turns.doors import CommandLine
 from tests.turns.world import entries
 from tests.workspace.test_behind import Agent, Turn
-from tests.workspace.test_gone_again import acts, puts, removes
+from tests.workspace.test_gone_again import acts, puts, removes, removes_moved
 from tests.workspace.test_rows_beneath import a_sidecar, all_of, listed, moves_to
 from tests.workspace.test_rows_upon_rows import Act, chmods, links, nothing_there
 
@@ -84,11 +85,18 @@ STORIES: dict[str, tuple[Act, list[Act], int]] = {
         [puts(TEXT), puts(OTHER), removes],
         2,
     ),
+    # What later work is in the way of: the disk shows what was there before, and yet it was not put back
+    "a file that is moved twice": (
+        puts(LINES),
+        [moves_to("b.txt"), lambda folder: (folder / "b.txt").rename(folder / "c.txt")],
+        0,
+    ),
+    "a file that is moved and removed": (puts(BYTES), [moves_to("b.txt"), removes_moved], 0),
 }
 
 
 class Scene:
-    """A folder with the journal beside it, and what both were like before and after each call of the journal in a rejection."""
+    """A folder with the journal beside it, and what both were like before and after each call of the journal in a rejection, and each step on the disk."""
 
     def __init__(self, place: Path, begins_with: Act, turns: Sequence[Act]) -> None:
         self.folder, self.journal = place.resolve() / "w", place.resolve() / "journal"
@@ -114,6 +122,7 @@ class Scene:
             assert await listed(bench)
             with monkeypatch.context() as patch:
                 patch.setattr(SqliteJournal, "_run", self._copied(SqliteJournal._run))
+                patch.setattr(Storage, "restore", self._copied(Storage.restore))
                 await bench.workspace.review.reject(Selector(session_id=sessions[number]))
                 await asyncio.sleep(5)
         return sessions

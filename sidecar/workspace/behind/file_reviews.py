@@ -19,11 +19,12 @@ from sidecar.core.file_state import FileState
 from sidecar.core.half import has_half_of
 from sidecar.core.ledger import Author, Hunk, Ledger
 from sidecar.core.normal import normal
-from sidecar.core.refusal import Refusal
+from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.retold import retold
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.disk import FolderSyncs, Stat
+from sidecar.disk.refusals import refuse
 from sidecar.disk.states import less_gone, saying, text_of
 from sidecar.journal.entry import Recorded, author_of
 from sidecar.workspace.behind.file_change import FileChange, is_between_texts, shows, without
@@ -60,6 +61,8 @@ class FileReviews:
         """Called when only a file's mode is as it was again."""
         self.was_brought_back: Callable[[str, FileState, Stat], Awaitable[object]] = _nobody_asks
         """Called with a file that is back, as it was, under the path from which an agent had moved it."""
+        self.goes_back: Callable[[FileChange], Awaitable[object]] = _nobody_moves
+        """Puts back a moved file that is under both of its names, because the sidecar that put it back was killed in between."""
         self._rows = KeptRows(journal, editor, tasks)
         self._now: dict[str, FileState | None] = {}
         """What was found under paths while turns run."""
@@ -261,12 +264,16 @@ class FileReviews:
         have made another text there, which is recorded as its doing."""
         newest = {change.path: change.id for change in self}
         renamed = [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
-        for change in await anyio.to_thread.run_sync(
-            lambda: [c for c in renamed if os.path.lexists(c.moved_from)]
-        ):
+        twice = await anyio.to_thread.run_sync(lambda: [c for c in renamed if os.path.lexists(c.moved_from)])
+        half_back = await self._half_back(twice)
+        for change in twice:
             stat = self._state.storage.stat(change.moved_from)
             there, now = await self.found(change.moved_from), await self.found(change.path)
             if not isinstance(there, FileState) or not isinstance(now, FileState):
+                continue
+            if there == now and change in half_back:
+                if not while_acting:
+                    await self.goes_back(change)
                 continue
             is_back = there == now or (not while_acting and await self._is_changed_since(change, there, now))
             if is_back and self._rows.get(change) is change:
@@ -275,6 +282,15 @@ class FileReviews:
                 if there == now and stat is not None:  # nobody's change
                     self._now[change.moved_from] = there
                     await self.was_brought_back(change.moved_from, there, stat)
+
+    async def _half_back(self, moved: Sequence[FileChange]) -> list[FileChange]:
+        """Those of which the journal has that a rejection brought the file back, but not that it went: the sidecar was killed in between."""
+        removals = [change.removal for change in moved]
+        back, by_others = (
+            await self._journal.undone(removals, or_rejected=True) if removals else (),
+            await self._journal.undone(removals) if removals else (),
+        )
+        return [one for one in moved if one.removal in back and one.removal not in by_others]
 
     # Review
 
@@ -401,28 +417,44 @@ class FileReviews:
         was = now if self._is_covered(change) else change.before
         return replace(change, after=now, before=None if was is None else replace(now, mode=was.mode))
 
+    async def in_the_way(self, change: FileChange) -> str:
+        """Why the change cannot be put back, in words; empty if nothing is in the way. `change`: as `as_it_is_put_back` returned it. What cannot be put
+        back is not to be journalled as about to be: where the disk shows what was there before the change, because later work led
+        there, a sidecar that is killed would be taken to have put it back."""
+        if any(c.moved_from == change.path and c.id > change.id for c in self):
+            return "the file was moved since; reject that first"
+        now = await self.found(change.path)
+        if (change.moved_from or change.kind == "mode") and not isinstance(now, FileState):
+            return "the file is gone"
+        if change.moved_from:
+            there = await self.found(change.moved_from)
+            return "" if there is None or there == now else _another_there(change)
+        if change.before == change.after or now == change.after:
+            return ""
+        return self._changed_since(change, refuse(Kind.CHANGED_ON_DISK, change.path).message)
+
+    def _changed_since(self, change: FileChange, why: str) -> str:
+        reviewed = self._state.ledgers.get(change.uri) if change.makes_text else None
+        if reviewed is not None and reviewed.ledger.hunks:
+            return "later work has put text into it; reject that first"
+        if reviewed is not None and reviewed.live:
+            return "its text is taken back in the editor, and not saved yet; save it and try again"
+        return why
+
     async def put_back(self, change: FileChange, syncs: FolderSyncs) -> str:
-        """Puts back what was there before. `change`: as `as_it_is_put_back` returned it. Returns why that failed, in
-        words; empty if it is done.
+        """Puts back what was there before, if nothing was `in_the_way`. `change`: as `as_it_is_put_back` returned it. Returns
+        why that failed, in words; empty if it is done.
 
         It outlasts a crash only after `syncs`. Call `rejected` after that.
         """
-        if any(c.moved_from == change.path and c.id > change.id for c in self):
-            why = "the file was moved since; reject that first"
-        elif change.moved_from:
+        if change.moved_from:
             why = await self._move_back(change, syncs)
         elif change.kind == "mode":
             why = await self._put_mode(change, syncs)
         elif change.before == change.after:  # what it changed is taken back by now
             why = ""
-        else:
-            why = await self._put(change.path, change.after, change.before, syncs)
-            if why and change.makes_text:
-                reviewed = self._state.ledgers.get(change.uri)
-                if reviewed is not None and reviewed.ledger.hunks:
-                    why = "later work has put text into it; reject that first"
-                elif reviewed is not None and reviewed.live:
-                    why = "its text is taken back in the editor, and not saved yet; save it and try again"
+        elif why := await self._put(change.path, change.after, change.before, syncs):
+            why = self._changed_since(change, why)
         if not why:
             self._now[change.path] = change.before
         return why
@@ -483,8 +515,10 @@ class FileReviews:
         now = await self.found(change.path)
         if not isinstance(now, FileState):
             return "the file is gone"
-        if await self._put(change.moved_from, None, now, syncs):
-            return f"there is another file at {os.path.basename(change.moved_from)} by now"
+        if await self.found(change.moved_from) != now and await self._put(
+            change.moved_from, None, now, syncs
+        ):
+            return _another_there(change)
         self._now[change.moved_from] = now
         return await self._put(change.path, now, None, syncs)
 
@@ -569,6 +603,13 @@ class FileReviews:
 
 
 async def _nobody_asks(path: str, state: FileState, stat: Stat) -> None: ...
+
+
+async def _nobody_moves(change: FileChange) -> None: ...
+
+
+def _another_there(change: FileChange) -> str:
+    return f"there is another file at {os.path.basename(change.moved_from)} by now"
 
 
 def _number(change: FileChange) -> int:

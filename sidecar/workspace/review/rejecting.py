@@ -164,7 +164,7 @@ class Rejecter:
 
     async def _put_back(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
         changes = [await files.as_it_is_put_back(change) for change in changes]
-        results = [self._in_the_way(change) for change in changes]
+        results = [self._in_the_way(change) or await files.in_the_way(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]
         steps = {number: _steps(changes[number]) for number in free}
         begun = [(number, step) for number in free for step in steps[number] if step.now != step.wanted]

@@ -97,6 +97,7 @@ class Review:
         """`left`: for each session and turn, the paths that changed in it and cannot be taken back, with the reason. `told` receives the
         decisions. `folders` returns the workspace's folders."""
         self.files = files
+        files.goes_back = lambda change: rejecter.reject_files(files, [change])
         self._left = left
         self._verdicts = verdicts
         self._decided = Decided(told)
