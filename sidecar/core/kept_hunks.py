@@ -19,10 +19,11 @@ _PIECE = 64 * 1024
 
 class AsJson:
     """Hunks for the journal, in pieces of UTF-8. Each iteration makes the pieces anew: the texts may be large and are in memory
-    already."""
+    already. `is_gone`: of a text whose file is not there now."""
 
-    def __init__(self, hunks: Sequence[Hunk]) -> None:
+    def __init__(self, hunks: Sequence[Hunk], *, is_gone: bool = False) -> None:
         self._hunks = hunks
+        self._about = ', "gone": true' if is_gone else ""
 
     def __iter__(self) -> Iterator[bytes]:
         return gathered(self._pieces(), _PIECE)
@@ -30,7 +31,7 @@ class AsJson:
     def _pieces(self) -> Iterator[bytes]:
         yield b"["
         for number, h in enumerate(self._hunks):
-            head = f'{{"id": {h.id}, "start": {h.start}, "end": {h.end}, "old": '
+            head = f'{{"id": {h.id}, "start": {h.start}, "end": {h.end}{self._about}, "old": '
             yield (", " * bool(number) + head).encode()
             yield from _quoted(h.was)
             yield b', "versions": ['
@@ -70,8 +71,13 @@ def to_json(hunks: Sequence[Hunk]) -> bytes:
 
 def from_json(raw: bytes) -> list[Hunk]:
     """Hunks from the journal. Raises ValueError, KeyError or TypeError for anything else."""
+    return from_json_of_file(raw)[0]
+
+
+def from_json_of_file(raw: bytes) -> tuple[list[Hunk], bool]:
+    """Like `from_json`, and whether their text was that of a file that is gone."""
     rows: list[dict[str, Any]] = json.loads(raw)
-    return [
+    hunks = [
         Hunk(
             row["id"],
             row["start"],
@@ -81,6 +87,7 @@ def from_json(raw: bytes) -> list[Hunk]:
         )
         for row in rows
     ]
+    return hunks, any("gone" in row for row in rows)
 
 
 def with_edit(kept: tuple[str, Sequence[Hunk]] | None, before: str, after: str, author: Author) -> list[Hunk]:

@@ -33,6 +33,8 @@ from tests.workspace.test_gone_again import acts, plays, puts, removes, user
 from tests.workspace.test_rows_upon_rows import Act, chmods, links, moves_here, nothing_there
 
 BYTES, TEXT, OTHER = b"\0bytes", b"text\n", b"other\n"
+LINES = b"one\ntwo\nthree\nfour\nfive\nsix\n"
+CHANGED = LINES.replace(b"two", b"TWO")
 EMPTY = puts(b"")
 orders = pytest.mark.parametrize("order", ["at once", "the oldest first", "the newest first"])
 
@@ -122,6 +124,13 @@ STORIES: dict[str, tuple[Act, list[list[Act]]]] = {
         [[puts(OTHER)], [puts(BYTES), puts(b"third\n")]],
     ),
     "a changed text is a link": (puts(TEXT), [[puts(OTHER)], [links()]]),
+    "a changed text is bytes, and then empty": (puts(TEXT), [[puts(OTHER)], [puts(BYTES)], [EMPTY]]),
+    "an emptied text is bytes, and then a text": (puts(TEXT), [[puts(b"")], [puts(BYTES)], [puts(OTHER)]]),
+    # However alike, the text that a row has made is another one
+    "a changed text is bytes, and then much as it was": (
+        puts(LINES),
+        [[puts(CHANGED)], [puts(BYTES)], [puts(CHANGED.replace(b"six", b"SIX"))]],
+    ),
     # Rows stand beneath hunks that stand beneath a row
     "bytes are a text, which is changed and removed": (puts(BYTES), [[puts(TEXT)], [puts(OTHER)], [removes]]),
     "bytes are a text, which is emptied and removed": (
@@ -152,6 +161,38 @@ def test_all_of_it_is_taken_back(tmp_path: Path, story: str, order: str, restart
     (folder := tmp_path.resolve() / "w").mkdir()
     begins_with(folder)
     tells(folder, turns, order, restarts=restarts)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize(
+    ("then", "left"), [(b"mine\n", []), (b"text\n", [("two", "")])], ids=["other", "same"]
+)
+@pytest.mark.parametrize("ended", [[BYTES], [BYTES, OTHER]], ids=["bytes", "bytes and a text"])
+def test_what_was_under_review_in_a_text_that_an_agent_ended_is_back_with_that_text_only(
+    tmp_path: Path, ended: list[bytes], then: bytes, left: list[tuple[str, str]], restarts: bool
+) -> None:
+    """Also if it is the user who puts a text there, while a sidecar runs or none does."""
+    (folder := tmp_path.resolve() / "w").mkdir()
+    puts(b"text\ntwo\n")(folder)
+    agents = Agent()
+
+    async def found(bench: Bench) -> list[tuple[str, str]]:
+        return [(row["oldText"].strip(), row["newText"]) for row in await listed(bench)]
+
+    async def main() -> None:
+        async with a_sidecar(folder, agents) as bench:
+            for data in (TEXT, *ended):
+                agents.script = acts(puts(data))
+                await bench.workspace.start_prompt(await bench.another_session(), [])[2]
+                await asyncio.sleep(15)
+            if not restarts:
+                puts(then)(folder)
+                assert await found(bench) == left
+        puts(then)(folder)
+        async with a_sidecar(folder, agents) as bench:
+            assert await found(bench) == left
+
+    run(main())
 
 
 @pytest.mark.parametrize("many", [1, 2], ids=["one of two", "both"])

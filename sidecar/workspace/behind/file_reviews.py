@@ -307,6 +307,7 @@ class FileReviews:
             return
         paths = {path: None for change in self for path in (change.path, change.moved_from) if path}
         there = await anyio.to_thread.run_sync(lambda: {path: _found(path) for path in paths})
+        on_disk = dict(there)
         says: dict[str, _Says] = {path: from_path(path) for path in paths}
         async for change in in_steps(sorted(self, key=_number, reverse=True)):
             now = there.get(change.path)
@@ -317,6 +318,8 @@ class FileReviews:
             less = self._without_hunks(change, now, says[change.path])
             if not shows(now, change) and not shows(less, change):
                 self._rows.drop(change)
+                if isinstance(now, FileState) and now is on_disk[change.path] and now == change.before:
+                    self._is_back(change, change.old_text)
             elif change.moved_from:
                 there[change.moved_from], there[change.path] = now, None
                 says[change.moved_from] = says[change.path]

@@ -319,6 +319,8 @@ class Unopened:
             parts = []
         if parts:
             await self._whole.enter(path, before, state, parts[-1])
+            if isinstance(decoded, Decoded) and then.text is None:
+                self._begins_anew(uri, decoded.text)
         elif state is None:
             self._whole.forget(path)
         return ""
@@ -395,11 +397,18 @@ class Unopened:
             if session.roots.match(path):
                 await self._starts.saved(session, path, state.data, stat, state.mode)
 
+    def _begins_anew(self, uri: DocumentUri, text: str) -> None:
+        """A row has made this text where there was none. What was under review in an earlier one comes back with the row that ended that."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None:
+            reviewed.begins_anew(Text.of(text))
+            self._state.ledgers.moved(reviewed)
+
     def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
         """The file's text is the user's, or is as it was when the turn began. What was under review in it is adjusted to that text."""
         reviewed = self._state.ledgers.get(uri)
         if reviewed is not None and not reviewed.live:
-            hunks = reviewed.ledger.hunks
+            hunks, was_gone = reviewed.ledger.hunks, reviewed.is_gone
             reviewed.seen(Text.of(now))
-            if reviewed.ledger.hunks != hunks:
+            if was_gone or reviewed.ledger.hunks != hunks:
                 self._state.ledgers.moved(reviewed)

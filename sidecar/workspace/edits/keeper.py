@@ -18,7 +18,7 @@ from typing import NamedTuple
 import anyio
 
 from sidecar.core.hunk import writes_of
-from sidecar.core.kept_hunks import AsJson, from_json
+from sidecar.core.kept_hunks import AsJson, from_json_of_file
 from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import normal
@@ -54,6 +54,8 @@ class _Kept(NamedTuple):
     hunks: Sequence[Hunk]
     undone: Container[str]
     """The writes that the command line has taken back since."""
+    is_gone: bool = False
+    """The file was not there, or no text: `text` is its last one."""
 
 
 class Keeper:
@@ -162,6 +164,8 @@ class Keeper:
         ):
             return None
         tried = Reviewed(known.uri, Text.of(stored.text), Ledger(stored.hunks))
+        if stored.is_gone:
+            tried.gone()
         tried.opened(tracked.document.snapshot())
         there, found = (
             {(hunk.id, hunk.said) for hunk in reviewed.ledger.hunks} for reviewed in (known, tried)
@@ -229,7 +233,7 @@ class Keeper:
             return
         reviewed = self._restored(uri, kept)
         if reviewed is not None and isinstance(decoded, Refusal):
-            reviewed.gone()  # an agent made something of it that is no text: it waits until the text comes back
+            await self._waits(reviewed)  # an agent made something of it that is no text
         elif reviewed is not None and not isinstance(decoded, Refusal):
             _goes_by(reviewed, way)
             reviewed.seen(Text.of(decoded.text))
@@ -244,7 +248,7 @@ class Keeper:
         review in that text is what the journal tells, which knows the decisions."""
         uri, text = reviewed.uri, reviewed.text
         kept = await self._kept(uri)
-        if kept is None or not kept.hunks or kept.text == str(text):
+        if kept is None or not kept.hunks or kept.is_gone or kept.text == str(text):
             return
         raw, writes = kept.text, await self._journal.told(path, kept.text)
         told = await aside(len(raw), lambda: retold(writes, raw))
@@ -318,10 +322,11 @@ class Keeper:
         old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes_of(kept.hunks))
         if self._is_known(uri) or (old is not None and self._is_known(old)):
             return []
-        restored = self._restored(uri if old is None else old, kept)
-        if restored is not None and old is None:
-            restored.gone()
-        elif restored is not None:
+        if old is None:
+            restored = self._restored(uri, kept)
+            if restored is not None:
+                await self._waits(restored)
+        elif restored := self._restored(old, kept._replace(is_gone=False)):
             self.moved(restored)
             await self._store_one(restored)
             await self._journal.forget_ledger(uri)
@@ -362,13 +367,14 @@ class Keeper:
         """The review of a document as the journal has it; None if there is none or it cannot be read."""
         kept = await self._journal.load_ledger(uri)
         try:
-            found = None if kept is None else from_json(kept[1])
+            found = None if kept is None else from_json_of_file(kept[1])
         except (ValueError, KeyError, TypeError) as error:
             log.error("the review of %s cannot be restored: %s", uri, error)
             return None
         if kept is None or found is None:
             return None
-        return _Kept(kept[0], found, await self._journal.undone(writes_of(found)))
+        hunks, is_gone = found
+        return _Kept(kept[0], hunks, await self._journal.undone(writes_of(hunks)), is_gone)
 
     def _restored(self, uri: DocumentUri, kept: _Kept) -> Reviewed | None:
         text, found = kept.text, kept.hunks
@@ -377,7 +383,15 @@ class Keeper:
             return None
         reviewed = self._state.ledgers.restore(uri, text, found)
         reviewed.taken_back(kept.undone)
+        if kept.is_gone:
+            reviewed.gone()
         return reviewed
+
+    async def _waits(self, restored: Reviewed) -> None:
+        """The file is gone: what was under review in its text waits until that comes back."""
+        if not restored.is_gone:
+            restored.gone()
+            await self._store_one(restored)
 
     async def _store(self) -> None:
         await anyio.lowlevel.checkpoint()  # changes at the same moment are stored and shown together
@@ -403,6 +417,8 @@ class Keeper:
         if hunks:
             text = self.text_of(reviewed)
             await self._journal.save_ledger(reviewed.uri, text, AsJson(hunks))
+        elif (last := reviewed.last) is not None and last[1]:
+            await self._journal.save_ledger(reviewed.uri, last[0], AsJson(last[1], is_gone=True))
         elif file := self._in_file(reviewed):
             self._of_files.add(reviewed.uri)
             await self._journal.save_ledger(reviewed.uri, file.text, AsJson(file.hunks))
@@ -505,5 +521,5 @@ def _with_starts(writes: Sequence[Told]) -> Iterator[tuple[Told, str | None]]:
 
 
 def _is_done(reviewed: Reviewed) -> bool:
-    """Whether nothing is left to review. Never for a file that is gone: it may be on another branch."""
-    return not reviewed.ledger.hunks and not reviewed.is_gone
+    """Whether nothing is left to review, also in the text of a file that is gone: that may be on another branch."""
+    return not (reviewed.ledger.hunks or (reviewed.last or ("", ()))[1])

@@ -109,7 +109,8 @@ class ClosedFiles:
             text = await self._text(path)
             if text is None or reviewed.live or any(session.running for session in state.sessions):
                 return
-            hunks, under_review = reviewed.ledger.hunks, writes_of(reviewed.ledger.hunks)
+            hunks, was_gone = reviewed.ledger.hunks, reviewed.is_gone
+            under_review = writes_of(hunks)
             reviewed.taken_back(undone)
             old = None
             if stat is None:
@@ -124,7 +125,7 @@ class ClosedFiles:
             reviewed.seen(text) if stat is not None else reviewed.gone()
             await self._keeper.as_told(reviewed)
             self._seen[reviewed.uri] = stat, reviewed.text
-            if reviewed.ledger.hunks != hunks:
+            if reviewed.ledger.hunks != hunks or reviewed.is_gone != was_gone:
                 state.ledgers.moved(reviewed)
         finally:
             ticket.release()

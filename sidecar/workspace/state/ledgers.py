@@ -34,7 +34,7 @@ class Reviewed:
         self.live = False
         """The document is open: the mirror is its text, and `user_edit` gets every change."""
         self._last: tuple[Text, Sequence[Hunk]] | None = None
-        """If the file does not exist now: its last text, with what was under review in it. That stays in the journal."""
+        """If the file does not exist now: its last text, with what was under review in it."""
         self.guessed: Text | None = None
         """A text that the ledger had not seen before, when it is not known what led to it. The change to it counts as the user's work, but the
         journal may know better."""
@@ -48,6 +48,11 @@ class Reviewed:
     def is_gone(self) -> bool:
         """The file does not exist now."""
         return self._last is not None
+
+    @property
+    def last(self) -> tuple[Text, Sequence[Hunk]] | None:
+        """If the file does not exist now: its last text, with what is under review in it once it is back."""
+        return None if self._last is None else (self._last[0], self.ledger.unkept(self._last[1]))
 
     def change_id(self, hunk: int) -> str:
         """The id of the hunk with this number. It is stable while the hunk exists, also over a restart."""
@@ -116,6 +121,12 @@ class Reviewed:
                 nothing,
             )
             self.text = nothing
+
+    def begins_anew(self, text: Text) -> None:
+        """The file, which is not open, has this text where there was none: nothing that was under review in an earlier text is in it, however alike."""
+        if not self.live:
+            self.ledger, self.text = self.ledger.elsewhere(()), text
+            self.guessed = self._last = None
 
     def user_edit(
         self,
