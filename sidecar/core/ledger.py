@@ -38,6 +38,7 @@ from sidecar.core.hunk import (
     touches,
     without_edited_lines,
     without_restored_lines,
+    writes_of,
 )
 from sidecar.core.left import MAX_PLACES, Left
 from sidecar.core.narrow import FROM
@@ -412,6 +413,17 @@ class Ledger:
     def became(self, ids: Iterable[int]) -> dict[int, Became]:
         """What became of hunks that were under review, by their numbers."""
         return self._fates.of(ids, {hunk.id for hunk in self.hunks})
+
+    def undecided(self) -> set[str]:
+        """The writes (the journal's ids) with anything under review, or with something that an undo may put under review again."""
+        then = [*self._remembered.hunks(), *self._left.hunks()]
+        writes = {
+            version.author.write
+            for hunk in then
+            for version in hunk.versions
+            if not self._fates.is_kept(hunk, version.author)
+        }
+        return writes | writes_of(self.hunks)
 
     # Undo and redo
 

@@ -170,6 +170,10 @@ class Left:
     def __bool__(self) -> bool:
         return bool(self.places)
 
+    def hunks(self) -> Iterator[Hunk]:
+        """Those of all places; where they lie does not count."""
+        return (hunk for place in self.places for hunk in place.hunks)
+
     def meets(self, edit: Edit) -> bool:
         return any(place.is_in(edit) for place in self.places)
 

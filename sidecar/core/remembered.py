@@ -108,6 +108,10 @@ class Remembered:
         same = same or next((seen for seen in near if say_the_same(seen.text, text)), None)
         return same and same.spelled(text)
 
+    def hunks(self) -> Iterator[Hunk]:
+        """Those of all texts; their places do not count."""
+        return (hunk for seen in self._texts for hunk in seen.hunks.unplaced())
+
     def newest_first(self) -> Iterator[SeenText]:
         return reversed(self._texts)
 

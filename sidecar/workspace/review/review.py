@@ -108,6 +108,9 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
+        self._closed: set[str] = set()
+        """The writes of which the journal knows that they were kept or rejected, and nothing is under review."""
+        state.ledgers.on_moved.append(self._moved)
         self.closed_files = ClosedFiles(state, journal, files, keeper, folders)
         self.committed = Committed(state, keeper, files, self.keep_these)
 
@@ -171,13 +174,13 @@ class Review:
                 self._decided.count(change.author, "kept")
                 self.files.keep(change)
                 result.done.append(change.change_id)
-        self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
+        self._tasks.start_soon(self._reviewed, self._closes(before), "kept")
         return result
 
     def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
-        """Store hunks that were kept in `text` if other hunks of the same writes stay under review: the writes alone do not tell this to the
-        journal."""
-        path, left = to_path(reviewed.uri), writes_of(reviewed.ledger.hunks)
+        """Store hunks that were kept in `text` if other hunks of the same writes stay under review, or may be so again: the writes alone do not tell
+        this to the journal."""
+        path, left = to_path(reviewed.uri), reviewed.ledger.undecided()
         kept = [replace(h, versions=tuple(v for v in h.versions if selector.whose(v.author))) for h in hunks]
         if path is not None and not left.isdisjoint(writes_of(kept)):
             self._tasks.start_soon(self._journal.save_picked, path, str(text), to_json(kept))
@@ -226,7 +229,7 @@ class Review:
                     if not (one["changeId"][0].isdigit() and one["changeId"].endswith(again))
                 ]
             await self._prune()
-            await self._reviewed(before - self._writes(theirs), "rejected")
+            await self._reviewed(self._closes(before, theirs), "rejected")
 
         work = TakingBack(self._editor, self._tasks, parts, some)
         with self._verdicts.rejecting(), self._decided.together():
@@ -326,9 +329,22 @@ class Review:
         )
         return found
 
+    def _closes(self, before: set[str], uris: Iterable[DocumentUri] | None = None) -> set[str]:
+        """The writes of `before` of which nothing is under review any more, in these documents or in all."""
+        closed = before - self._writes(uris)
+        self._closed |= closed
+        return closed
+
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
         if writes:
             await self._journal.finish_all(sorted(writes), state)
+
+    def _moved(self, reviewed: Reviewed) -> None:
+        """What was left of a write was decided. Now an undo has put something of it under review again that was out of it then."""
+        again = self._closed & writes_of(reviewed.ledger.hunks)
+        if again:
+            self._closed -= again
+            self._tasks.start_soon(self._journal.finish_all, sorted(again), "done")
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
         """Take back the unreviewed changes of one turn. A running turn is cancelled first."""
