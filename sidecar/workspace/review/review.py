@@ -42,6 +42,8 @@ from sidecar.workspace.state.turns import Turns
 
 CANCEL_SECONDS = 10.0
 """Seconds to wait for a running turn to end before its changes are taken back."""
+MAX_CLOSED = 4096
+"""How many decided writes are remembered, whose state in the journal changes again when an undo goes back to before the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
-        self._closed: set[str] = set()
-        """The writes of which the journal knows that they were kept or rejected, and nothing is under review."""
+        self._closed: dict[str, None] = {}
+        """The writes of which the journal knows that they were kept or rejected, and nothing is under review: the last MAX_CLOSED of them."""
         state.ledgers.on_moved.append(self._moved)
         self.closed_files = ClosedFiles(state, journal, files, keeper, folders)
         self.committed = Committed(state, keeper, files, self.keep_these)
@@ -332,7 +334,9 @@ class Review:
     def _closes(self, before: set[str], uris: Iterable[DocumentUri] | None = None) -> set[str]:
         """The writes of `before` of which nothing is under review any more, in these documents or in all."""
         closed = before - self._writes(uris)
-        self._closed |= closed
+        self._closed |= dict.fromkeys(sorted(closed))
+        for oldest in list(self._closed)[:-MAX_CLOSED]:
+            del self._closed[oldest]
         return closed
 
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
@@ -341,9 +345,10 @@ class Review:
 
     def _moved(self, reviewed: Reviewed) -> None:
         """What was left of a write was decided. Now an undo has put something of it under review again that was out of it then."""
-        again = self._closed & writes_of(reviewed.ledger.hunks)
+        again = self._closed.keys() & writes_of(reviewed.ledger.hunks)
         if again:
-            self._closed -= again
+            for write in again:
+                del self._closed[write]
             self._tasks.start_soon(self._journal.finish_all, sorted(again), "done")
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
