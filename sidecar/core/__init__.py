@@ -56,6 +56,7 @@ Review:
     ledger.py         Ledger: the unreviewed changes of a document
     hunk.py           Hunk: one of them, and how edits change it
     left.py           Left: hunks that an edit took out of review
+    shared_edit.py    SharedEdit: an edit of an agent, and the hunk that it makes of those that it touches
     remembered.py     Remembered: earlier texts, which an undo may lead to, with their hunks
     fates.py          Fates: what became of hunks that left review
     respelled.py      hunks of a text with other line ends

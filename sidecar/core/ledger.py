@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from sidecar.core.any_text import AnyText, part
+from sidecar.core.any_text import AnyText
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.fates import Became, Fates
@@ -41,14 +41,13 @@ from sidecar.core.hunk import (
     writes_of,
 )
 from sidecar.core.left import MAX_PLACES, Left
-from sidecar.core.narrow import FROM
 from sidecar.core.places import Places
 from sidecar.core.remembered import Hunks, Remembered, SeenText
 from sidecar.core.respelled import respelled, spelled_as
 from sidecar.core.rope import Rope
-from sidecar.core.sharing import one_behind_the_other
+from sidecar.core.shared_edit import ReplacedPart, SharedEdit, edits_of, new_version, replaced
 from sidecar.core.text import Text
-from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
+from sidecar.core.versions import Author, AuthorFilter, Version, kept, rejected
 
 
 def _anybody(author: Author) -> bool:
@@ -285,9 +284,9 @@ class Ledger:
             self._remember(after)
             return
         shift, all_touched = 0, list[Sequence[Hunk]]()
-        for edit in _edits(changes, after):
+        for edit in edits_of(changes, after):
             here = edit.moved(shift)
-            old = partial(_replaced, before, edit, shift)
+            old = partial(replaced, before, edit, shift)
             hunks, touched = self._with_agent_edit(hunks, here, old, author)
             all_touched.append(touched)
             shift += edit.growth
@@ -543,7 +542,7 @@ class Ledger:
         }
 
     def _with_agent_edit(
-        self, hunks: list[Hunk], edit: _Put, old: _Old, author: Author
+        self, hunks: list[Hunk], edit: SharedEdit, old: ReplacedPart, author: Author
     ) -> tuple[list[Hunk], list[Hunk]]:
         """Add an agent's edit to `hunks`. `edit` is in their coordinates. Also returns the hunks, or their parts, that it changes, as they were."""
         before: list[Hunk] = []
@@ -558,50 +557,13 @@ class Ledger:
             else:
                 (before if hunk.end <= edit.start else after).append(hunk)
         if touched:
-            made = _new_version(touched, edit, old, author)
+            made = new_version(touched, edit, old, author)
             self._fates.join(touched[1:], made)
         else:
             version = Version(author, edit.new)
             was = old(edit.start, edit.end)
             made = Hunk(self._id(), edit.start, edit.start + len(edit.new), was, (version,))
         return [*before, made, *(h.moved(edit.growth) for h in after)], touched
-
-
-class _Put(NamedTuple):
-    """An edit whose new text may be an `AnyText`."""
-
-    start: int
-    end: int
-    new: AnyText
-
-    @property
-    def growth(self) -> int:
-        return len(self.new) - (self.end - self.start)
-
-    def moved(self, by: int) -> _Put:
-        return _Put(self.start + by, self.end + by, self.new)
-
-
-_Old = Callable[[int, int], AnyText]
-"""Returns the part of a stretch (start, end) that an edit replaces. The stretch is in the coordinates of the text that the edit changes. Called
-only when needed, so that no text is copied in vain."""
-
-
-def _replaced(before: Text, edit: _Put, shift: int, start: int, end: int) -> AnyText:
-    """See `_Old`. `edit` is in the coordinates of `before`; the stretch's coordinates are `shift` code points ahead of them."""
-    low = max(start - shift, edit.start)
-    return before.part(low, max(low, min(end - shift, edit.end)))
-
-
-def _edits(changes: ChangeSet | Places, after: Text) -> Iterator[_Put]:
-    """The edits of `changes`, which lead to `after`. A large new text shares the chunks of that."""
-    if isinstance(changes, ChangeSet) and (after.is_narrow or any(len(e.new) >= FROM for e in changes.edits)):
-        changes = Places.of(changes, after)
-    if isinstance(changes, Places):
-        for start, end, new_start, new_end in changes.hunks:
-            yield _Put(start, end, after.part(new_start, new_end))
-    else:
-        yield from (_Put(edit.start, edit.end, edit.new) for edit in changes.edits)
 
 
 def _stretch(hunks: Iterable[Hunk], ids: Container[int]) -> Sequence[Hunk]:
@@ -615,25 +577,6 @@ def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
     """Whether a hunk of `was` is gone, or changed in more than its place."""
     left = {hunk.id: hunk for hunk in now}
     return any((there := left.get(hunk.id)) is None or not hunk.is_same(there) for hunk in was)
-
-
-def _new_version(touched: Sequence[Hunk], edit: _Put, old: _Old, author: Author) -> Hunk:
-    """One hunk that covers `edit` and all the hunks it touches."""
-    start = min(edit.start, touched[0].start)
-    gaps: list[AnyText] = []
-    at = start
-    for hunk in touched:
-        gaps.append(old(at, hunk.start))
-        at = hunk.end
-    gaps.append(old(at, edit.end))
-    base, versions = together([(hunk.was, hunk.versions) for hunk in touched], gaps)
-    before = versions[-1].said
-    head, tail = part(before, 0, edit.start - start), part(before, edit.end - start, len(before))
-    after = one_behind_the_other([head, edit.new, tail])
-    if author.aftermath and not versions[-1].author.aftermath:
-        author = versions[-1].author
-    versions = on_top(versions, Version(author, after))
-    return Hunk(touched[0].id, start, start + len(after), base, versions)
 
 
 def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
