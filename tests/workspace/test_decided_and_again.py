@@ -54,6 +54,7 @@ async def decides(bench: Bench, journal: SlowJournal, editor: FakeEditor, decisi
         return next(one.state for one in await journal.entries() if one.id == write)
 
     editor.replaces("a.txt", "TWO", "mine")
+    assert editor.saves("a.txt")
     await asyncio.sleep(5)
     assert await listed(bench) == [("five", "FIVE")]
     if decision == "kept":
@@ -108,5 +109,28 @@ def test_it_is_so_in_another_window(tmp_path: Path) -> None:
                 await decides(bench, journal, editor, "kept")
                 await asyncio.sleep(5)
                 assert await listed(other) == [("two", "TWO")]
+
+    run(main())
+
+
+def test_what_is_under_review_in_the_file_is_open_though_the_rest_was_kept(tmp_path: Path) -> None:
+    """What the user wrote over it is not saved, and is thrown away."""
+    (folder := tmp_path.resolve() / "w").mkdir()
+    (folder / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        editor = FakeEditor(VSCODE, folder)
+        async with a_sidecar(folder, editor) as (bench, journal):
+            editor.opens("a.txt")
+            await bench.read("a.txt")
+            await bench.write("a.txt", BASE.replace("two", "TWO").replace("five", "FIVE"))
+            await asyncio.sleep(5)
+            editor.replaces("a.txt", "TWO", "mine")
+            await asyncio.sleep(5)
+            bench.workspace.review.keep(ALL)
+            await asyncio.sleep(5)
+            assert [one.state for one in await journal.entries()] == ["done"]
+        async with a_sidecar(folder, FakeEditor(VSCODE, folder)) as (bench, _):
+            assert await listed(bench) == [("two", "TWO")]
 
     run(main())

@@ -587,7 +587,7 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None) -> list[str]
     return played.problems
 
 
-@pytest.mark.parametrize("seed", [4167, 4420, 4429, 6039, 6315])
+@pytest.mark.parametrize("seed", [4167, 4420, 4429, 6039, 6315, 7011])
 def test_runs_in_which_something_was_wrong(seed: int) -> None:
     assert not play(seed)
 

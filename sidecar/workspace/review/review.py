@@ -176,7 +176,7 @@ class Review:
                 self._decided.count(change.author, "kept")
                 self.files.keep(change)
                 result.done.append(change.change_id)
-        self._tasks.start_soon(self._reviewed, self._closes(before), "kept")
+        self._tasks.start_soon(self._reviewed, self._closes(before - self._in_files()), "kept")
         return result
 
     def _picked(self, reviewed: Reviewed, text: Text, hunks: Sequence[Hunk], selector: Selector) -> None:
@@ -329,6 +329,15 @@ class Review:
         found.update(
             write for change in self.files for write in (change.author.write, change.removal) if write
         )
+        return found
+
+    def _in_files(self) -> set[str]:
+        """The writes with anything under review in the file of a document with unsaved work, which may be thrown away."""
+        found: set[str] = set()
+        for reviewed in self._state.ledgers:
+            tracked = self._state.documents.get(reviewed.uri)
+            if tracked is not None and not tracked.is_clean() and tracked.hunks_then.file is not None:
+                found |= writes_of(reviewed.ledger.unkept(tracked.hunks_then.file.hunks))
         return found
 
     def _closes(self, before: set[str], uris: Iterable[DocumentUri] | None = None) -> set[str]:
