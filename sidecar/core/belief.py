@@ -39,6 +39,8 @@ class Candidate:
     serial: int
     from_disk: bool = False
     """The text was on the disk. We did not give it to the agent, but the agent may have read it there."""
+    has_asked_us: bool = False
+    """With `from_disk`: each of the calls that may have read it there has asked us for some lines of it."""
     by_program: bool = False
     """The text was given to the agent's program, which read by itself: the model may never have seen it."""
 
@@ -277,14 +279,18 @@ class Beliefs:
         until: int | None = None,
         *,
         like: AnyText | None = None,
+        has_asked_us: bool = False,
     ) -> tuple[Candidate, ...]:
         """Every text that a write of this session may be based on, if the write was received at the moment `until` (None: now).
 
         `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received, so reads served up to
         this write are settled now, and later ones wait for later writes. `like`: the document's text, which is most likely one of the candidates
-        and is then not copied."""
+        and is then not copied. `has_asked_us` as in Candidate."""
         entry = self._entries.get((session, uri))
-        found = [Candidate(text, i - 1_000_000, from_disk=True) for i, text in enumerate(disk)]
+        found = [
+            Candidate(text, i - 1_000_000, from_disk=True, has_asked_us=has_asked_us)
+            for i, text in enumerate(disk)
+        ]
         if entry is not None:
             _settle(entry, until)
             if entry.belief is not None:

@@ -13,7 +13,8 @@ saw, the base, and merges the change into the current text. The rule, in full:
 4. Knowledge has a direction. The agent knows lines and parts of lines that only one of two texts has from that text. They count as
    *known* if the sent text has them at the same place: next to something else that it has from this text. If at least half of
    what only one text has is known, in lines and in characters, and less than half of what only the other has, the
-   other is not the base. A text that only the program read is not the base if nothing that only it has was sent.
+   other is not the base. A text that only the program read, or that a call which asked us for some of its lines may have read on the disk, is not
+   the base if nothing that only it has was sent.
 5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan that removes no line
    which another plan leaves is used. If there are several, the one that repeats the fewest lines of the current text is used: an agent that
    sends a line has most likely read it. There may be no such plan, or it may not be the plan of the text from rule 2 although some of what
@@ -134,7 +135,7 @@ def _left(
         for i, c in enumerate(doubtful)
         if c.text not in (shown, new)
         and not (c.from_disk and itself is not None and i < itself)
-        and (c.from_disk or shown is None or sent.hints_at(c.text, shown))
+        and ((c.from_disk and not c.has_asked_us) or shown is None or sent.hints_at(c.text, shown))
     ]
     texts = [text for i, text in enumerate(texts) if text not in texts[:i]]
     if itself is not None or len(texts) < 2:

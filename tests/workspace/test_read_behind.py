@@ -297,3 +297,21 @@ def test_a_call_that_was_given_some_lines_through_us_may_have_read_the_others_on
         assert editor.text("a.txt") == wanted
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_call_that_was_given_unsaved_lines_through_us_changes_them(tmp_path: Path) -> None:
+    """What the disk still says there is no reason for a conflict: nothing of that was sent."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.replaces("a.txt", "two\n", "two\nmine\n")
+        tool(bench, "part", "read", "a.txt")
+        await bench.read("a.txt", 1, 4)
+        tool(bench, "part", "read", "a.txt", status="completed")
+        wanted = BASE.replace("two\n", "two\nthe agent's\n")
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, WELL_BEHAVED, case)

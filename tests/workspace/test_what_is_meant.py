@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sidecar.core.refusal import Kind, Refusal
@@ -45,6 +45,7 @@ STEPS = st.lists(
 )
 
 
+@example([("types", 0, 0), ("part", 0, 0), ("writes", 0, 1)], False)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(STEPS, st.booleans())
 def test_every_history_ends_as_it_was_meant(

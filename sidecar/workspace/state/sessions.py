@@ -25,6 +25,21 @@ _MAX_ENDED = 16
 
 
 @dataclass(slots=True)
+class _ReadsBehind:
+    """A tool call that may read files without us."""
+
+    kind: str
+    told: int
+    """The moment when it was reported."""
+    ended: int = 0
+    """The moment when it ended; 0: it is under way."""
+    served: DocumentUri | None = None
+    """The document that it read through us, the whole text, and so not without us."""
+    parts: set[DocumentUri] = field(default_factory=set["DocumentUri"])
+    """The documents of which it read some lines through us."""
+
+
+@dataclass(slots=True)
 class Session:
     """One agent session. `id` is the sidecar's own; agents' ids never leave acp/."""
 
@@ -60,13 +75,10 @@ class Session:
     """Their kinds, and when each kind was reported."""
     moment: Callable[[], int] = lambda: 0
     """The moments of `core.belief`, which tell what came first: a text that we gave, or a tool call."""
-    _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-    """The tool calls under way that may be reading files without us, by id, with their kind and the moment when they were reported."""
-    _ended: list[tuple[int, int, DocumentUri | None]] = field(
-        default_factory=list[tuple[int, int, DocumentUri | None]]
-    )
-    """For the last such tool calls that ended: when they began and ended, and the document that they read through us, and so not without
-    us."""
+    _behind: dict[str, _ReadsBehind] = field(default_factory=dict[str, "_ReadsBehind"])
+    """The tool calls under way that may be reading files without us, by id."""
+    _ended: list[_ReadsBehind] = field(default_factory=list["_ReadsBehind"])
+    """The last such tool calls that ended."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
@@ -162,7 +174,7 @@ class Session:
             return
         title, kind, status = update.get("title"), update.get("kind"), update.get("status")
         if call not in self.tool_calls and kind not in _SERVED_KINDS:
-            self._behind[call] = kind if isinstance(kind, str) else "", self.moment()
+            self._behind[call] = _ReadsBehind(kind if isinstance(kind, str) else "", self.moment())
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
             self._told.pop(call, None)
@@ -189,15 +201,16 @@ class Session:
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent starts in a terminal of ours."""
-        self._behind[terminal_id] = "execute", self.moment()
+        self._behind[terminal_id] = _ReadsBehind("execute", self.moment())
 
     def command_ended(self, terminal_id: str) -> None:
         self._no_longer_behind(terminal_id)
 
     def _no_longer_behind(self, call: str, served: DocumentUri | None = None) -> None:
-        _, told = self._behind.pop(call, ("", 0))
-        if told:
-            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self.moment(), served)]
+        ended = self._behind.pop(call, None)
+        if ended is not None:
+            ended.ended, ended.served = self.moment(), served
+            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], ended]
 
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended. A request most likely belongs to it."""
@@ -215,47 +228,54 @@ class Session:
     def served(self, uri: DocumentUri, received: int, *, whole: bool = True) -> None:
         """A request of this agent for a text, received at the moment `received`, was answered by us. So the tool call under way was that
         request, unless it is a shell's or came later. If only a part of the text was asked for (`whole` is False), the call may have read the rest
-        on the disk."""
+        on the disk, but most likely has not."""
         self.came_to_us(received)
-        if not whole:
+        call = self.current_tool_call() or ""
+        under_way = self._behind.get(call)
+        if under_way is None or under_way.kind == "execute" or under_way.told >= received:
             return
-        call = self.current_tool_call()
-        kind, told = self._behind.get(call or "", ("execute", 0))
-        if call is not None and kind != "execute" and told < received:
+        if whole:
             self._no_longer_behind(call, uri)
+        else:
+            under_way.parts.add(uri)
 
     def came_to_us(self, received: int) -> None:
         """A request of this agent, received at the moment `received`, came to us. So the edit under way is that request. An edit that asks
         us for nothing writes the disk itself, and its agent knows what it put there."""
-        call = self.current_tool_call()
-        kind, told = self._behind.get(call or "", ("", 0))
-        if call is not None and kind == "edit" and told < received:
+        call = self.current_tool_call() or ""
+        under_way = self._behind.get(call)
+        if under_way is not None and under_way.kind == "edit" and under_way.told < received:
             del self._behind[call]
 
     def behind_since(self, uri: DocumentUri, since: int, moment: int) -> int:
         """When the first tool that may have read or written files without us after `since` began; `since` if that was later. As known at
         `moment`."""
-        began = [told for _, told in self._behind.values()]
-        return min([since, *began, *(told for told, _ in self._over(uri, since, moment))])
+        return min([since, *(call.told for call in self._may_have_read(uri, since, moment))])
 
     def behind_again(self, uri: DocumentUri, since: int, moment: int) -> int | None:
         """When the first tool that may have read files without us began after `since`; None if none did. As known at `moment`."""
-        began = [told for _, told in self._behind.values()]
-        began += [told for told, _ in self._over(uri, since, moment)]
+        began = (call.told for call in self._may_have_read(uri, since, moment))
         return min((told for told in began if told > since), default=None)
 
     def may_have_read_behind(self, uri: DocumentUri, since: int, moment: int) -> bool:
         """Whether the agent may have read this file other than through us after `since`, as known at `moment`."""
-        return bool(self._behind or self._over(uri, since, moment))
+        return bool(self._may_have_read(uri, since, moment))
 
-    def _over(self, uri: DocumentUri, since: int, moment: int) -> list[tuple[int, int]]:
-        """The tool calls that ended after `since`, except those known by `moment` to be a read of this document through us. A write sent
-        before that may still come from such a tool. If the agent was only ever given parts (`since` is 0), it had the rest from elsewhere: from
-        any of them."""
+    def has_asked_us(self, uri: DocumentUri, since: int, moment: int) -> bool:
+        """Whether every call that may have done so has asked us for some lines of this file."""
+        return all(uri in call.parts for call in self._may_have_read(uri, since, moment))
+
+    def _may_have_read(self, uri: DocumentUri, since: int, moment: int) -> list[_ReadsBehind]:
+        """The tool calls under way, and those that ended after `since`, except those known by `moment` to be a read of this document through us. A
+        write sent before that may still come from such a tool. If the agent was only ever given parts (`since` is 0), it had the rest from
+        elsewhere: from any of them."""
         return [
-            (told, ended)
-            for told, ended, served in self._ended
-            if ended > since and (served != uri or ended > moment or not since)
+            *self._behind.values(),
+            *(
+                call
+                for call in self._ended
+                if call.ended > since and (call.served != uri or call.ended > moment or not since)
+            ),
         ]
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:

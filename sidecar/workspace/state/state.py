@@ -168,13 +168,15 @@ class State:
         what the disk held then and before. `like`: the document's text, in the compared form."""
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: Sequence[AnyText] = ()
+        # Whoever was only ever given parts had the rest from elsewhere
+        has_asked_us = bool(since) and session.has_asked_us(uri, since or 0, moment)
         if since is None or session.may_have_read_behind(uri, since, moment):
             own = self.beliefs.own(session.id, uri, moment)
             again = None if own is None else session.behind_again(uri, own.done, moment)
             texts = self.documents.disk.between(
                 uri, session.behind_since(uri, since or 0, moment), moment, own, again
             )
-        return self.beliefs.candidates(session.id, uri, texts, moment, like=like)
+        return self.beliefs.candidates(session.id, uri, texts, moment, like=like, has_asked_us=has_asked_us)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: AnyText, moment: int) -> bool:
         """Whether the document already equals `wanted` because this very text was put on the disk since the session last saw the document, and was
