@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
@@ -14,7 +15,7 @@ from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
-from sidecar.disk import Decoded, FolderSyncs, decode
+from sidecar.disk import Decoded, FolderSyncs, decode, remove_empty
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
@@ -185,6 +186,9 @@ class Rejecter:
                 for number in free:
                     group.start_soon(one_of_them, number)
             await self._state.storage.sync(syncs)
+        await self.prune(
+            files
+        )  # once a row counts as rejected, nobody finds the folders that were made for it
         await files.rejected([changes[number] for number in free if not results[number]])
         ended: dict[bool, list[str]] = {True: [], False: []}
         for (number, _), entry_id in zip(begun, ids, strict=True):
@@ -200,6 +204,13 @@ class Rejecter:
                 text = data.text if isinstance(data, Decoded) else None
                 self._state.documents.disk.taken_back(from_path(path), text)
         return results
+
+    async def prune(self, files: FileReviews) -> None:
+        """Remove the folders that were made for agents' files and are empty now."""
+        gone = await anyio.to_thread.run_sync(remove_empty, list(self._state.made_folders))
+        self._state.made_folders.difference_update(gone)
+        for folder in gone:
+            files.was_put_back(folder, None, None)
 
     def _in_the_way(self, change: FileChange) -> str:
         """Why the change cannot be reverted now, as a message; "" if no reason is known. A file does not go while somebody has unsaved text in it. One

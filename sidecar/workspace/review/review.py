@@ -14,7 +14,6 @@ from typing import Literal
 import anyio
 import anyio.to_thread
 
-from sidecar import disk
 from sidecar.core.hunk import writes_of
 from sidecar.core.json_types import Json
 from sidecar.core.kept_hunks import to_json
@@ -230,13 +229,13 @@ class Review:
                     for one in result.impossible
                     if not (one["changeId"][0].isdigit() and one["changeId"].endswith(again))
                 ]
-            await self._prune()
+            await self._rejecter.prune(self.files)
             await self._reviewed(self._closes(before, theirs), "rejected")
 
         work = TakingBack(self._editor, self._tasks, parts, some)
         with self._verdicts.rejecting(), self._decided.together():
             await work.run()
-            await self._prune()
+            await self._rejecter.prune(self.files)
         result.untouched = work.untouched
         return result
 
@@ -288,14 +287,7 @@ class Review:
     async def closed(self, tracked: Tracked) -> None:
         """Such a document was closed a while ago."""
         await self._rejecter.closed(tracked)
-        await self._prune()
-
-    async def _prune(self) -> None:
-        """Remove the folders that were made for agents' files and are empty now."""
-        gone = await anyio.to_thread.run_sync(disk.remove_empty, list(self._state.made_folders))
-        self._state.made_folders.difference_update(gone)
-        for folder in gone:
-            self.files.was_put_back(folder, None, None)
+        await self._rejecter.prune(self.files)
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
         """Reject changes of whole files. No row may block another. The hunks of a moved file are rejected at its present path. The hunks of a
