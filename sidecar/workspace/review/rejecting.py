@@ -9,13 +9,14 @@ from typing import NamedTuple
 import anyio
 import anyio.to_thread
 
+from sidecar import disk
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
-from sidecar.disk import Decoded, FolderSyncs, decode, remove_empty
+from sidecar.disk import Decoded, FolderSyncs, decode
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.behind.file_change import FileChange
 from sidecar.workspace.behind.file_reviews import FileReviews
@@ -207,7 +208,7 @@ class Rejecter:
 
     async def prune(self, files: FileReviews) -> None:
         """Remove the folders that were made for agents' files and are empty now."""
-        gone = await anyio.to_thread.run_sync(remove_empty, list(self._state.made_folders))
+        gone = await anyio.to_thread.run_sync(disk.remove_empty, list(self._state.made_folders))
         self._state.made_folders.difference_update(gone)
         for folder in gone:
             files.was_put_back(folder, None, None)
