@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e import scripted, sidecar
 from tests.e2e.emacs import Emacs
 from tests.e2e.nvim import Neovim
@@ -134,11 +132,6 @@ def test_neovim_keeps_what_was_saved_since_the_agent_had_read(nvim: Neovim, work
     what_was_saved_since_it_had_read_stays(workspace, nvim.command, saves, takes, nvim.text)
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="Emacs closes the document some milliseconds before it opens it again; a look at the file in between records the agent's change as one of a "
-    "file that is not open, and what was saved is listed as removed and not put back",
-)
 def test_emacs_keeps_what_was_saved_since_the_agent_had_read(emacs: Emacs, workspace: Path) -> None:
     file = workspace / "a.txt"
     file.write_text(FIVE)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.uri import DocumentUri
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, Habits
@@ -174,5 +175,31 @@ def test_a_file_that_the_user_had_closed_is_opened_as_it_is(
         assert listed(bench) == BOTH
         await reject(bench)
         assert editor.text("a.txt") == TYPED
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("apart", [0.002, 0.04, 0.1, 0.3])
+@editors(*REOPEN)
+def test_the_file_is_looked_at_between_closing_and_opening(
+    tmp_path: Path, habits: Habits, apart: float
+) -> None:
+    """Emacs closes the document some milliseconds before it opens it again."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="r")
+        await saves(editor, "one", "typed\none")
+        turn.says("edit", "a.txt", call="w")
+        tick()
+        turn.puts("a.txt", FIVE)
+        editor.closes("a.txt")
+        turn.bench.workspace.files_changed([DocumentUri(editor.uri("a.txt"))])
+        await asyncio.sleep(apart)
+        editor.opens("a.txt")
+        await over(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE.replace("one", "typed\none")
+        assert listed(bench) == [("a.txt", "five", "FIVE")]
 
     play(tmp_path, habits, script, before=opened, after=after)

@@ -107,7 +107,7 @@ class Behind:
             GoneWith(self._passing, self._known, whose, self.accounts),
             self._entering,
             self.is_being_filled,
-            self.settling.one_at_a_time,
+            self.settling,
         )
         files.was_brought_back = self.unopened.was_brought_back
         self._empty: dict[DocumentUri, float] = {}

@@ -12,10 +12,12 @@ from sidecar.core.text import Text
 from sidecar.workspace.behind.legs import WrittenOver
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import LABEL, WHAT, Reloader, keep_apart
+from sidecar.workspace.behind.settling import Settling, opened_with
 from sidecar.workspace.edits.door import NO_EDITS
 from sidecar.workspace.edits.ends import Ended, Landed, NotTaken, TakenOut, ended
 from sidecar.workspace.edits.sending import Sender, Stop
 from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.hunks_then import Noted
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.tracked import Tracked
 from sidecar.workspace.state.watch import Watch
@@ -28,10 +30,11 @@ MAX_REFUSALS = 3
 class FromDisk:
     """Tries the editor's own reload first, then a reload by our extension, then a merge that is sent as an edit."""
 
-    def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:
+    def __init__(self, editor: Editor, sender: Sender, files: OpenFiles, settling: Settling) -> None:
         self._editor = editor
         self._sender = sender
         self._files = files
+        self._settling = settling
         self._reload = Reloader(editor, sender, files)
 
     async def bring_together(
@@ -94,6 +97,28 @@ class FromDisk:
         """Puts back what `written_over` holds, after the editor took `disk` (compared form), which lacks it."""
         if written_over is not None:
             await self._reload.gives_back(tracked, written_over, disk)
+
+    async def reloaded_without(self, tracked: Tracked, written_over: WrittenOver) -> Tracked:
+        """Puts back what was written over, if the editor has taken the file's text in place of it. Returns the document, which the editor may close and
+        open again meanwhile."""
+        given_back = None
+        while given_back is not tracked:
+            tracked = given_back = await self._settling.open_again(tracked)
+            if tracked.stat is None or tracked.saved is None or tracked.apart:
+                break
+            disk = str(tracked.saved)
+            if opened_with(tracked, written_over.had_read, disk):
+                await self.gives_back(tracked, written_over, disk)
+                self.lacks_save(tracked, disk)
+            tracked = await self._settling.open_again(tracked)
+        return tracked
+
+    def lacks_save(self, tracked: Tracked, disk: str) -> None:
+        """The file, which says `disk` (compared form), lacks what somebody had saved. If the document has that, it is unsaved there."""
+        if not tracked.says(disk):
+            noted = Noted(tracked.document.snapshot(), tracked.hunks(), tracked.history.newest)
+            tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
+            tracked.was_written()
 
     async def take(
         self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet

@@ -27,7 +27,6 @@ from sidecar.workspace.behind.emptied import Emptied, is_empty
 from sidecar.workspace.behind.from_disk import MAX_REFUSALS, MOVED, FromDisk
 from sidecar.workspace.behind.legs import SeenChange, WrittenOver, has
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
-from sidecar.workspace.behind.settling import opened_with
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.ends import Ended, Gone, Landed, Unanswered, ended
 from sidecar.workspace.edits.keeper import Keeper
@@ -88,7 +87,7 @@ class Reconciler:
         self._storage = storage
         self._editor = editor
         self._files = files = OpenFiles(storage, editor)
-        self._from_disk = FromDisk(editor, sender, files)
+        self._from_disk = FromDisk(editor, sender, files, behind.settling)
         self._emptied = Emptied(files, behind, keeper)
 
     def opened_now(self, tracked: Tracked) -> OnDisk | None:
@@ -113,7 +112,7 @@ class Reconciler:
             tracked.observed.set()
         if written_over is not None and is_reload:
             async with tracked.looking:
-                await self._gives_back(tracked, written_over)
+                await self._from_disk.reloaded_without(tracked, written_over)
 
     async def _opened(self, tracked: Tracked, text: Text, found: OnDisk | None) -> WrittenOver | None:
         path = to_path(tracked.document.uri)
@@ -408,40 +407,18 @@ class Reconciler:
                     if start.emptied is not None:
                         self._emptied.again(tracked, start.emptied, on_disk)
                 if not by_itself and written_over is not None and (tracked.closed or base != start.base):
-                    tracked = await self._gives_back(tracked, written_over)
+                    tracked = await self._from_disk.reloaded_without(tracked, written_over)
             if start.was_gone and on_disk.text is not None and not tracked.says(on_disk.text):
                 # Also if nobody here had seen the file before it was gone
                 tracked.was_written()
             if written_over is not None and on_disk.text is not None:
-                self._lacks_save(tracked, on_disk.text)
+                self._from_disk.lacks_save(tracked, on_disk.text)
             said = None if written_over is None else written_over.saved
             self._told_apart(tracked, base, said, on_disk.text, seen)
         finally:
             if seen is not None:
                 with anyio.CancelScope(shield=True):
                     await self._settling.settle(first, seen, on_disk.text, is_save=is_save)
-
-    async def _gives_back(self, tracked: Tracked, written_over: WrittenOver) -> Tracked:
-        """Puts back what was written over, if the document has the file's text in place of it. Returns the document, which the editor may close and open
-        again meanwhile."""
-        given_back = None
-        while given_back is not tracked:
-            tracked = given_back = await self._settling.open_again(tracked)
-            if tracked.stat is None or tracked.saved is None or tracked.apart:
-                break
-            disk = str(tracked.saved)
-            if opened_with(tracked, written_over.had_read, disk):
-                await self._from_disk.gives_back(tracked, written_over, disk)
-                self._lacks_save(tracked, disk)
-            tracked = await self._settling.open_again(tracked)
-        return tracked
-
-    def _lacks_save(self, tracked: Tracked, disk: str) -> None:
-        """The file, which says `disk` (compared form), lacks what somebody had saved. If the document has that, it is unsaved there."""
-        if not tracked.says(disk):
-            noted = Noted(tracked.document.snapshot(), tracked.hunks(), tracked.history.newest)
-            tracked.hunks_then.note(noted, tracked.saves, is_clean=False)
-            tracked.was_written()
 
     async def _start(
         self, tracked: Tracked, path: str, on_disk: OnDisk, explained: tuple[int, Explained] | None

@@ -6,6 +6,7 @@ it until the user decides, saves over it, or closes the document.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -169,10 +170,18 @@ class Settling:
 
     def is_reload(self, uri: DocumentUri) -> bool:
         """Whether the opening of this document, which has just been reported, is the editor's reload from the disk: it was closed right before."""
-        if self._last_closed is None:
-            return False
-        closed, at = self._last_closed
-        return closed == uri and anyio.current_time() - at < RELOAD_SECONDS
+        return self._since_closed(uri) < RELOAD_SECONDS
+
+    async def until_open_again(self, uri: DocumentUri) -> None:
+        """Waits for a document that was closed a moment ago, as it may be a reload. Until that is known, nobody looks at the file as at one that
+        is not open: what the editor takes from it is recorded at the opening, with what the user had saved before."""
+        with anyio.move_on_after(max(0.0, RELOAD_SECONDS - self._since_closed(uri))):
+            await self._state.documents.appearance(uri)
+
+    def _since_closed(self, uri: DocumentUri) -> float:
+        """Seconds since this document was closed; infinite if another was closed since."""
+        closed, at = self._last_closed or (None, 0.0)
+        return anyio.current_time() - at if closed == uri else math.inf
 
     def _is_gone(self, uri: DocumentUri) -> bool:
         path = to_path(uri)

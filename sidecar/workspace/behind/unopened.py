@@ -5,7 +5,6 @@ known to have said (known_before.py), through the texts that it had between acts
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
@@ -26,6 +25,7 @@ from sidecar.workspace.behind.gone_with import GoneWith
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
 from sidecar.workspace.behind.renames import Renames
+from sidecar.workspace.behind.settling import Settling
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whole_files import WholeFiles, shown
 from sidecar.workspace.behind.whose import Part, Whose
@@ -60,9 +60,8 @@ class Unopened:
         gone_with: GoneWith,
         entering: Entering,
         is_being_filled: Filled,
-        one_at_a_time: Callable[[DocumentUri], AbstractAsyncContextManager[None]],
+        settling: Settling,
     ) -> None:
-        """`one_at_a_time`: as in `Settling`."""
         self._state = state
         self._editor = editor
         self._recorder = recorder
@@ -75,7 +74,8 @@ class Unopened:
         self._gone_with = gone_with
         self._entering = entering
         self._is_being_filled = is_being_filled
-        self._one_at_a_time = one_at_a_time
+        self._settling = settling
+        self._one_at_a_time = settling.one_at_a_time
         self._whole = WholeFiles(state, editor, recorder, whose, files, glimpses)
         self._renames = Renames(state, editor, recorder, starts, whose, files, accounts)
         self.left: dict[tuple[str, int], dict[str, str]] = {}
@@ -113,6 +113,7 @@ class Unopened:
                 return ""
         if row is None:
             self._starts.asks_soon(session.id, path)
+        await self._settling.until_open_again(from_path(path))
         ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
             if not await ticket.turn(WAIT_SECONDS):
