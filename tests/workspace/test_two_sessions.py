@@ -156,6 +156,38 @@ def test_a_mode_that_the_first_has_set_again_stays_when_the_seconds_is_rejected(
 
 
 @custom
+def test_a_mode_that_is_set_again_later_is_of_that_turn(tmp_path: Path, custom: bool) -> None:
+    """What was noted of the mode that the file had meanwhile says nothing of who set this one (turns seed 1885196389)."""
+    file, modes = tmp_path / "a.txt", [0o755, 0o644, None, 0o755]
+    file.write_text(BASE)
+    file.chmod(0o644)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        mode = modes.pop(0)
+        turn.says("execute")
+        tick()
+        if mode is not None:
+            file.chmod(mode)
+        tick()
+        turn.says("execute", status="completed")
+        if mode == 0o644:  # before anybody has looked
+            await turn.bench.workspace.review.reject(Selector(everything=True))
+        await asyncio.sleep(1)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        other = await bench.another_session()
+        for session in (other, bench.session, other):
+            await asyncio.sleep(1)
+            await bench.workspace.start_prompt(session, [])[2]
+        await asyncio.sleep(15)
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert file.stat().st_mode & 0o777 == 0o644
+        assert not bench.workspace.review.changes(Selector())
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@custom
 @pytest.mark.parametrize("again", [True, False], ids=["and once more", ""])
 def test_a_file_whose_mode_is_put_back_keeps_what_was_made_of_it_since_under_review(
     tmp_path: Path, custom: bool, again: bool

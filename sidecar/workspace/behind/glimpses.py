@@ -72,9 +72,9 @@ class Glimpses:
         self._back: dict[str, Stat | None] = {}
         """The stat, at the last look, of files that were removed or moved and that somebody brought back; None: gone
         again."""
-        self._first: dict[str, int] = {}
-        """By path of a file with a changed mode: when it had last changed (acts.py), as of the first time that this was
-        found."""
+        self._modes: dict[str, tuple[int | None, int]] = {}
+        """By path of a file with a changed mode: the mode, and when the file had last changed (acts.py), as of the first
+        time that it was found to have this mode."""
         self._looking = Looking(state.storage.read_now)
         evidence.between_acts = self.take
 
@@ -86,9 +86,9 @@ class Glimpses:
             if seen is None:
                 continue
             if seen.stat is None or self._mode_then(session, path) in (None, seen.mode):
-                self._first.pop(path, None)  # the noted change was another file's, or is undone
-            else:
-                self._first.setdefault(path, seen.at)
+                self._modes.pop(path, None)  # the noted change was another file's, or is undone
+            elif self._modes.get(path, (None, 0))[0] != seen.mode:
+                self._modes[path] = seen.mode, seen.at
             self._glimpses.setdefault(path, []).append(seen)
             self._evidence.found(
                 session, from_path(path), NamedFile(path, "", None, None, why="", quiet=True, at=seen.at)
@@ -144,15 +144,16 @@ class Glimpses:
         if glimpses:
             self._glimpses[path] = [*glimpses[-MAX_LEFT:], *self._glimpses.get(path, ())]
 
-    def mode_changed_at(self, path: str) -> int:
-        """When a file's mode changed: the time that was found first or, if none was noted, the file's last change. See
-        acts.py."""
-        return self._first.pop(path, None) or whole_changed_at(path)
+    def mode_changed_at(self, path: str, mode: int | None) -> int:
+        """When a file came to have this mode (None: it is gone): the time that was found first or, if none was noted, the
+        file's last change. See acts.py."""
+        noted, at = self._modes.pop(path, (None, 0))
+        return at if at and noted == mode else whole_changed_at(path)
 
     def clear(self) -> None:
         self._glimpses.clear()
         self._back.clear()
-        self._first.clear()
+        self._modes.clear()
 
 
 def link_at(path: str) -> str | None:

@@ -66,7 +66,7 @@ class WholeFiles:
 
     async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
-        at = self._glimpses.mode_changed_at(row.path)
+        at = self._glimpses.mode_changed_at(row.path, row.mode)
         parts = await self._whose.parts(uri, row.path, shown(was), shown(now), at, None)
         self._files.is_now(row.path, now)
         if parts:
