@@ -125,7 +125,7 @@ class Scene:
         if name not in self._open():
             return False
         data = self._data(name)
-        return data is None or self.editor.text(name) != data.decode(errors="replace")
+        return data is None or _lines(self.editor.text(name)) != _lines(data.decode(errors="replace"))
 
     def _is_bytes(self, name: str) -> bool:
         """Whether the file is no text; editors show it in another way."""
@@ -135,3 +135,8 @@ class Scene:
         """Whether an act of the agent's may be running by what it said: then nobody could tell. (Nor can what finds the changes of a turn in which the
         sidecar was killed.)"""
         return bool(self.running)
+
+
+def _lines(text: str) -> list[str]:
+    """Other line ends are no other text: editors show each as the end of a line, also those among bytes that are no text (seed 1885220292)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
