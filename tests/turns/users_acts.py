@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar, cast
 
+import anyio
+
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.review.review import Selector
 from tests.support.file_time import tick
@@ -15,6 +17,8 @@ from tests.turns.world import USERS
 Done = TypeVar("Done")
 HEARD = 0.15
 """Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
+NOTICED = 0.1
+"""Seconds until an editor has noticed that a file of an open document changed."""
 
 
 class UsersActs(Scene):
@@ -72,9 +76,20 @@ class UsersActs(Scene):
     async def _seen_by_the_editor(self, does: Awaitable[Done]) -> Done:
         """A document that shows what is no text is reloaded when its file is text again; the sidecar has no text from which to change it."""
         shown = [name for name in self._open() if self._is_bytes(name)]
-        done = await does
-        for name in shown:
-            self.editor.sees_on_disk(name)
+
+        async def sees() -> None:
+            for name in shown:
+                while self._is_bytes(name):  # noqa: ASYNC110 - a file, not an event
+                    await asyncio.sleep(NOTICED)
+                self.editor.sees_on_disk(name)
+
+        if not shown:
+            return await does
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(sees)
+            done = await does
+            await asyncio.sleep(2 * NOTICED)
+            beside.cancel_scope.cancel()
         return done
 
     def _saves_all(self) -> None:

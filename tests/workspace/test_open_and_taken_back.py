@@ -88,6 +88,43 @@ def test_the_file_is_as_it_was(
     play(tmp_path, habits, script, before=before, after=after, custom=custom)
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["", "and somebody else's change"])
+def test_what_was_under_review_in_a_text_of_which_bytes_were_made_goes_with_them(
+    tmp_path: Path, beside: bool
+) -> None:
+    """In one rejection, although no document shows it before that (turns seed 1885221899)."""
+    path, works = tmp_path / "a.txt", [changes, makes_bytes]
+    path.write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, works.pop(0))
+        editor.sees_on_disk("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        review, wanted = bench.workspace.review, BASE
+        await asyncio.sleep(12)
+        if beside:
+            path.write_text(CHANGED.replace("two", "mine"))
+            editor.sees_on_disk("a.txt")
+            wanted = BASE.replace("two", "mine")
+            await asyncio.sleep(1)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(12)
+
+        async def is_watched() -> None:
+            while path.read_bytes() == b"\0\1\2":  # noqa: ASYNC110 - a file, not an event
+                await asyncio.sleep(0.1)
+            editor.sees_on_disk("a.txt")
+
+        watching = asyncio.create_task(is_watched())
+        assert not (await review.reject(Selector(everything=True))).impossible
+        await watching
+        assert (path.read_text(), editor.text("a.txt")) == (wanted, wanted)
+        assert not await review.listed(Selector())
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 @either
 @pytest.mark.parametrize("is_typed_in", [False, True])
 def test_a_renamed_file_is_one_row(tmp_path: Path, is_typed_in: bool, custom: bool) -> None:

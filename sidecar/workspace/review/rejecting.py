@@ -13,6 +13,7 @@ from sidecar import disk
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Rejection
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path, to_path
@@ -49,6 +50,8 @@ AT_ONCE = 8
 """The number of files whose rows are reverted at the same time."""
 TRIES = 3
 """How often a file is tried that somebody opens or reviews at the same moment."""
+RELOAD_SECONDS = 2.0
+"""How long the editor has to read a file again that is text again. Some editors do not do that by themselves."""
 
 
 class Rejecter:
@@ -162,10 +165,23 @@ class Rejecter:
         block another."""
         paths = (path for change in changes for path in (change.path, change.moved_from) if path)
         async with self._state.queues.places(paths, self._state.storage.order_key, WAIT_SECONDS):
-            return await self._put_back(files, changes)
+            changes = [await files.as_it_is_put_back(change) for change in changes]
+            results = await self._put_back(files, changes)
+        await self._texts_are_shown([change for change, why in zip(changes, results, strict=True) if not why])
+        return results
+
+    async def _texts_are_shown(self, changes: Sequence[FileChange]) -> None:
+        """Where a file was no text, an open document of it shows its text once the editor has read the file again. What is under review in that is
+        not in what the document shows before, and may be rejected next."""
+        async with anyio.create_task_group() as documents:
+            for change in changes:
+                tracked = self._state.documents.get(change.uri)
+                was_bytes = change.after is not None and change.new_text is None
+                if tracked is not None and was_bytes and change.old_text is not None:
+                    documents.start_soon(tracked.becomes, normal(change.old_text), RELOAD_SECONDS)
 
     async def _put_back(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
-        changes = [await files.as_it_is_put_back(change) for change in changes]
+        """`changes`: as `FileReviews.as_it_is_put_back` returned them."""
         results = [self._in_the_way(change) or await files.in_the_way(change) for change in changes]
         free = [number for number, why in enumerate(results) if not why]
         steps = {number: _steps(changes[number]) for number in free}
