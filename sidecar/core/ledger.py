@@ -467,6 +467,19 @@ class Ledger:
         other._left, other.when_seen_again = Left(), None
         return other
 
+    def numbered(self, now: Text, elsewhere: Text, hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
+        """The hunks of `elsewhere`, a text other than the document's, which is `now`. A change that is in both has the number that it has here, so that
+        the user's decision counts in both."""
+        tried = self.elsewhere(hunks)
+        tried.user_led(elsewhere, now)
+        here = {(h.start, h.end, h.was, h.versions): h.id for h in self.hunks}
+        same = {h.id: here.get((h.start, h.end, h.was, h.versions), h.id) for h in tried.hunks}
+        taken = {hunk.id for hunk in hunks}
+        return tuple(
+            hunk if (number := same.get(hunk.id, hunk.id)) in taken else replace(hunk, id=number)
+            for hunk in hunks
+        )
+
     def becomes(self, tried: Ledger) -> None:
         """Take over the result of the user's edits in `tried`, a copy of this ledger, in place of what they led to here."""
         self._moving, self._remembered, self._left = tried._moving, tried._remembered, tried._left

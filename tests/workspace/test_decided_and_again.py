@@ -15,8 +15,10 @@ from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, IdleAgents, a_workspace
 from tests.turns.journals import SlowJournal
+from tests.workspace.test_behind import Turn, play
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 ALL = Selector(everything=True)
@@ -111,6 +113,33 @@ def test_it_is_so_in_another_window(tmp_path: Path) -> None:
                 assert await listed(other) == [("two", "TWO")]
 
     run(main())
+
+
+def test_what_was_kept_in_a_document_with_unsaved_work_is_kept_in_its_file(tmp_path: Path) -> None:
+    """An agent had written it on the disk. (keeper seed 7955)"""
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "five", "mine")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", BASE.replace("two", "TWO").replace("seven", "SEVEN"))
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        (two, _) = await bench.workspace.review.listed(ALL)
+        bench.workspace.review.keep(Selector(change_ids=frozenset([str(two["changeId"])])))
+        editor.closes("a.txt")
+        await asyncio.sleep(1)
+        assert await listed(bench) == [("seven", "SEVEN")]
+
+    (tmp_path / "a.txt").write_text(BASE)
+    play(tmp_path, VSCODE, script, before=before, after=after)
 
 
 def test_what_is_under_review_in_the_file_is_open_though_the_rest_was_kept(tmp_path: Path) -> None:

@@ -133,7 +133,8 @@ class Entering:
             else:
                 ledger.agent_edit(before, changes_of(str(before), str(after)), after, leg.author)
             before = after
-        tracked.hunks_then.file = Noted(before, ledger.hunks, -1)
+        hunks = reviewed.ledger.numbered(tracked.document.snapshot(), before, ledger.hunks)
+        tracked.hunks_then.file = Noted(before, hunks, -1)
 
     def enter_opened(
         self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
