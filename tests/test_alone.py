@@ -76,9 +76,15 @@ async def test_earlier_changes_stay_under_review(
     """Of another agent's process, and of one that works at the same time."""
     save = SqliteJournal.save_ledger
 
-    async def saved(self: SqliteJournal, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+    async def saved(
+        self: SqliteJournal,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
         await asyncio.sleep(seconds)
-        await save(self, uri, text, hunks)
+        await save(self, uri, text, hunks, in_file)
 
     monkeypatch.setattr(SqliteJournal, "save_ledger", saved)
     async with an_agent(folder) as first:

@@ -13,6 +13,8 @@ from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.pieces import gathered
 from sidecar.core.text import Text
 
+IN_FILE = "acp-sidecar-in-file:"
+"""The prefix of a document's URI under which the journal has what is under review in its file, beside what is under review in its unsaved text."""
 _PIECE = 64 * 1024
 """Characters, or bytes."""
 

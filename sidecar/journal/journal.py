@@ -141,8 +141,14 @@ class SqliteJournal:
     async def held(self, path: str, text: str) -> bool:
         return await self._try(self._store.held, path, text) or False
 
-    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        await self._try(self._store.save_ledger, uri, text, hunks)
+    async def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
+        await self._try(self._store.save_ledger, uri, text, hunks, in_file)
         await self._tidy_if_grown()
 
     async def save_rows(
@@ -158,6 +164,9 @@ class SqliteJournal:
 
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return await self._try(self._store.load_ledger, uri)
+
+    async def load_ledger_in_file(self, uri: str) -> tuple[str, bytes] | None:
+        return await self._try(self._store.load_ledger_in_file, uri)
 
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []

@@ -22,6 +22,7 @@ from sidecar.journal.database import DAMAGED
 from sidecar.journal.opened import OpenJournal, transaction
 from sidecar.journal.selecting import Selection, as_path, as_words, condition
 from sidecar.journal.texts import TextLost, TextStore
+from sidecar.journal.writing import forget_ledger
 
 PAGE_BYTES = 4096
 """sqlite's default, with which the database is created."""
@@ -137,7 +138,7 @@ def purge(
     if selection == Selection():
         connection.execute("DELETE FROM ledgers")
     for path in paths:
-        connection.execute("DELETE FROM ledgers WHERE uri = ?", (as_words(from_path(as_path(path))),))
+        forget_ledger(connection, as_words(from_path(as_path(path))))
     turns.purge(connection, selection, is_running)
     _detach(connection, texts)
     collect(connection)

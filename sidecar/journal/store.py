@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 from sidecar.core.file_state import FileState, States
 from sidecar.core.kept_files import KeptFile
-from sidecar.core.kept_hunks import AsJson
+from sidecar.core.kept_hunks import IN_FILE, AsJson
 from sidecar.core.normal import normal
 from sidecar.core.retold import Picked, Told, needed_from
 from sidecar.core.text import Text
@@ -131,9 +131,16 @@ class Store:
 
         self._do(work)
 
-    def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        """Store the unreviewed hunks of a document and the text that contains them."""
-        self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
+    def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
+        """Store the unreviewed hunks of a document and the text that contains them. `in_file`: those of its file, and their text, if the document has
+        unsaved work."""
+        self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks, in_file), repair=True)
 
     def save_rows(
         self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
@@ -148,9 +155,8 @@ class Store:
     def forget_ledger(self, *uris: str) -> None:
         def work(db: OpenJournal) -> None:
             with transaction(db, durable=False):
-                db.connection.executemany(
-                    "DELETE FROM ledgers WHERE uri = ?", [(as_words(uri),) for uri in uris]
-                )
+                for uri in uris:
+                    writing.forget_ledger(db.connection, as_words(uri))
 
         self._do(work)
 
@@ -202,11 +208,14 @@ class Store:
     def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return self._do(lambda db: writing.ledger(db, as_words(uri)))
 
+    def load_ledger_in_file(self, uri: str) -> tuple[str, bytes] | None:
+        """Return what is under review in a document's file, if that was stored beside what is under review in its unsaved text."""
+        return self._do(lambda db: writing.ledger(db, f"{IN_FILE}{as_words(uri)}"))
+
     def ledger_uris(self) -> list[str]:
         """Return the documents with unreviewed hunks, from all workspaces."""
-        return self._do(
-            lambda db: [row[0] for row in db.connection.execute("SELECT uri FROM ledgers ORDER BY uri")]
-        )
+        rows = self._do(lambda db: db.connection.execute("SELECT uri FROM ledgers ORDER BY uri").fetchall())
+        return [uri for (uri,) in rows if not uri.startswith(IN_FILE)]
 
     def entries(self, selection: Selection | None = None) -> list[Recorded]:
         """Return the entries, newest first."""

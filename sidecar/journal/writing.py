@@ -15,7 +15,7 @@ from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import LineHunk, line_hunks
 from sidecar.core.kept_files import KeptFile, to_kept
-from sidecar.core.kept_hunks import AsJson, from_json
+from sidecar.core.kept_hunks import IN_FILE, AsJson, from_json
 from sidecar.core.lines_changed import lines_changed as lines_of
 from sidecar.core.places import Places
 from sidecar.core.retold import Picked
@@ -221,11 +221,26 @@ def know_session(db: OpenJournal, session: str, agent: str, cwd: str) -> None:
     )
 
 
-def save_ledger(db: OpenJournal, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-    """Replace what was stored for this document. `AsJson` is stored compressed."""
-    ledger = _Ledger.of(db, uri, text, hunks if isinstance(hunks, bytes) else compressed(hunks))
+def save_ledger(
+    db: OpenJournal,
+    uri: str,
+    text: str | Text,
+    hunks: bytes | AsJson,
+    in_file: tuple[Text, AsJson] | None = None,
+) -> None:
+    """Replace what was stored for this document. `AsJson` is stored compressed. `in_file`: see Store."""
+    ledgers = [_Ledger.of(db, uri, text, hunks if isinstance(hunks, bytes) else compressed(hunks))]
+    if in_file is not None:
+        ledgers.append(_Ledger.of(db, f"{IN_FILE}{uri}", in_file[0], compressed(in_file[1])))
     with transaction(db, durable=False):
-        ledger.put(db)
+        forget_ledger(db.connection, uri)
+        for ledger in ledgers:
+            ledger.put(db)
+
+
+def forget_ledger(connection: sqlite3.Connection, uri: str) -> None:
+    """Delete what is stored for this document, within a transaction."""
+    connection.execute("DELETE FROM ledgers WHERE uri IN (?, ?)", (uri, f"{IN_FILE}{uri}"))
 
 
 class _Ledger(NamedTuple):

@@ -15,6 +15,7 @@ from sidecar.core.file_state import FileState
 from sidecar.core.kept_hunks import AsJson, from_json, to_json
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.retold import Picked
+from sidecar.core.text import Text
 from sidecar.core.versions import Version
 from sidecar.journal import Store, writing
 from sidecar.journal.database import NAME
@@ -199,6 +200,23 @@ def test_ledgers(store: Store) -> None:
     assert store.load_ledger("file:///a") == ("text \ud800 more", b"hunks 2")
     store.forget_ledger("file:///a")
     assert store.load_ledger("file:///a") is None
+
+
+def test_the_ledger_of_a_file_is_stored_beside_that_of_its_document_and_goes_with_it(store: Store) -> None:
+    hunk = Hunk(1, 0, 3, "old", (Version(Author("s", 1, "w"), "new"),))
+    in_file = Text.of("new"), AsJson([hunk])
+
+    def stored() -> str | None:
+        found = store.load_ledger_in_file("file:///a")
+        return found and found[0]
+
+    store.save_ledger("file:///a", "newer", b"hunks", in_file)
+    assert (store.ledger_uris(), stored()) == (["file:///a"], "new")
+    store.save_ledger("file:///a", "newest", b"hunks")
+    assert (store.ledger_uris(), stored()) == (["file:///a"], None)
+    store.save_ledger("file:///a", "newer", b"hunks", in_file)
+    store.forget_ledger("file:///a")
+    assert (store.ledger_uris(), stored()) == ([], None)
 
 
 def test_hunks_are_stored_compressed(store: Store) -> None:

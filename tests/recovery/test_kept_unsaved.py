@@ -280,6 +280,46 @@ async def test_what_an_agent_wrote_in_the_file_of_a_document_in_which_the_user_h
         assert path.read_text() == BASE
 
 
+@pytest.mark.parametrize("seen_first", [False, True])
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_what_an_agent_wrote_in_the_file_beside_what_is_under_review_in_the_document(
+    tmp_path: Path, journal: Path, is_kept: bool, seen_first: bool
+) -> None:
+    """The user had replaced one of two changes, unsaved, when the sidecar ended. Both are under review in the file, also where no write led to its text.
+    (keeper seed 6928)"""
+    folder, mixed = tmp_path.resolve(), LINES.replace("two", "TWO").replace("six", "SIX")
+    path = folder / "a.txt"
+    path.write_text(LINES)
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await bench.observed("a.txt")
+        await bench.read("a.txt")
+        await bench.write("a.txt", mixed)
+        editor.replaces("a.txt", "nine", "mine")
+        assert editor.saves("a.txt")
+        editor.replaces("a.txt", "TWO", "also mine")
+        await bench.workspace.reviews_stored()
+        unsaved = editor.text("a.txt")
+    assert path.read_text() == mixed.replace("nine", "mine")
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        if seen_first:
+            await bench.workspace.restore_reviews()
+        if is_kept:
+            await opens_with(bench, editor, unsaved)
+            await bench.workspace.restore_reviews()
+            assert [row["newText"] for row in await bench.workspace.review.listed(Selector())] == ["SIX"]
+            editor.closes("a.txt")
+        await bench.workspace.restore_reviews()
+        assert [row["newText"] for row in await bench.workspace.review.listed(Selector())] == ["TWO", "SIX"]
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == LINES.replace("nine", "mine")
+
+
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 TYPED = LINES.replace("five", "mine")
 AGENTS = TYPED.replace("one", "ONE").replace("six", "SIX").replace("nine", "NINE")

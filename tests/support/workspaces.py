@@ -300,6 +300,7 @@ class MemoryJournal:
         self.taken_back: dict[str, tuple[str, ...]] = {}
         self.states: dict[str, str] = {}
         self.ledgers: dict[str, tuple[str, bytes]] = {}
+        self.ledgers_in_files: dict[str, tuple[str, bytes]] = {}
         self.fail = ""
         self.turns: dict[str, TurnStart] = {}
         self.turn_saves: dict[tuple[str, str], PreImage] = {}
@@ -345,8 +346,17 @@ class MemoryJournal:
         for entry_id in entry_ids:
             await self.finish(entry_id, state)
 
-    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+    async def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
+        self.ledgers_in_files.pop(uri, None)
         self.ledgers[uri] = (str(text), b"".join(hunks) if isinstance(hunks, AsJson) else hunks)
+        if in_file is not None:
+            self.ledgers_in_files[uri] = (str(in_file[0]), b"".join(in_file[1]))
 
     async def save_rows(
         self, rows: Mapping[str, KeptFile], forgotten: Collection[str] = (), rejected: Collection[str] = ()
@@ -363,12 +373,16 @@ class MemoryJournal:
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return self.ledgers.get(uri)
 
+    async def load_ledger_in_file(self, uri: str) -> tuple[str, bytes] | None:
+        return self.ledgers_in_files.get(uri)
+
     async def ledger_uris(self) -> list[str]:
         return list(self.ledgers)
 
     async def forget_ledger(self, *uris: str) -> None:
         for uri in uris:
             self.ledgers.pop(uri, None)
+            self.ledgers_in_files.pop(uri, None)
 
     async def undone(self, entry_ids: Collection[str], *, or_rejected: bool = False) -> set[str]:
         return set()

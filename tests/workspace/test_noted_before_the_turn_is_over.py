@@ -24,9 +24,15 @@ class SlowLedgers(MemoryJournal):
         super().__init__()
         self.calls: list[str] = []
 
-    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
+    async def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
         await asyncio.sleep(20)
-        await super().save_ledger(uri, text, hunks)
+        await super().save_ledger(uri, text, hunks, in_file)
         self.calls.append("stored")
 
     async def turn_began(self, start: TurnStart) -> None:

@@ -23,8 +23,14 @@ class Watched(MemoryJournal):
         super().__init__()
         self.had: list[set[str]] = []
 
-    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        await super().save_ledger(uri, text, hunks)
+    async def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
+        await super().save_ledger(uri, text, hunks, in_file)
         self.had.append(self.names())
 
     async def forget_ledger(self, *uris: str) -> None:

@@ -3,8 +3,8 @@
 When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the document is opened again,
 even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files in the workspace's folders that are not open are
 restored when the sidecar starts, and brought up to the text on the disk. If one of the file's writes led to the text, the hunks are those that the
-journal tells (core/retold.py). Any other difference between two texts is the user's. A file goes on from what was saved last, also if what was stored is the
-review of an editor's unsaved text.
+journal tells (core/retold.py). Any other difference between two texts is the user's. Beside the review of a document with unsaved work, that of its file is
+stored: the document goes on from the one, and the file from the other, because the next editor may not have kept that work, or the user may throw it away.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import anyio
 
+from sidecar.core.diff import diff
 from sidecar.core.hunk import writes_of
 from sidecar.core.kept_hunks import AsJson, from_json_of_file
 from sidecar.core.ledger import Hunk, Ledger
@@ -56,6 +57,12 @@ class _Kept(NamedTuple):
     """The writes that the command line has taken back since."""
     is_gone: bool = False
     """The file was not there, or no text: `text` is its last one."""
+    in_file: _Kept | None = None
+    """The review of the file, if this is that of a document with unsaved work."""
+
+    @property
+    def of_file(self) -> _Kept:
+        return self.in_file or self
 
 
 class Keeper:
@@ -69,7 +76,7 @@ class Keeper:
         self._moved: dict[DocumentUri, Reviewed] = {}
         self._held: set[DocumentUri] = set()
         self._of_files: set[DocumentUri] = set()
-        """The documents of which the review of their file is stored (see `_in_file`)."""
+        """The documents of which the review of their file is stored, too (see `_in_file`)."""
         self._stored_as: dict[DocumentUri, tuple[_Kept, Sequence[Hunk]]] = {}
         """The reviews of files that say something else than what was stored: as they were stored, and with which hunks they were restored."""
         self._storing = False
@@ -117,7 +124,7 @@ class Keeper:
         known, then = self._state.ledgers.get(uri), tracked.review_when_opened
         if known is not None:
             if then is not None:
-                self._note_file(tracked, then.text, then.hunks)
+                self._note_file(tracked, _Kept(then.text, then.hunks, ()))
                 self.moved(known)
             await self.as_told(known)
             kept = self._more_in_what_was_stored(tracked, known)
@@ -126,13 +133,13 @@ class Keeper:
         told = None if tracked.is_clean() else await self._kept_unsaved(tracked, kept)
         if told is not None:
             if kept is not None:
-                self._note_file(tracked, kept.text, kept.hunks)
+                self._note_file(tracked, kept)
             elif known is not None and not _has_more(told, known, tracked.document.snapshot()):
                 return
             kept = told
         way = None
         if kept is not None and tracked.is_clean():
-            way = await self._way(uri, kept, tracked.document.snapshot())
+            kept, way = await self._of_file(uri, kept, tracked.document.snapshot())
         if kept is None or self._state.ledgers.get(uri) is not known:
             return
         if tracked.closed:
@@ -140,9 +147,9 @@ class Keeper:
         if tracked.document.desynchronised is not None:
             return
         if not tracked.is_clean():
+            self._note_file(tracked, kept)
             # The editor may have kept what the command line took back in the file
             kept = kept._replace(undone=())
-            self._note_file(tracked, kept.text, kept.hunks)
         reviewed = self._restored(uri, kept)
         if reviewed is not None:
             _goes_by(reviewed, way)
@@ -172,10 +179,12 @@ class Keeper:
         )
         return stored if there < found else None
 
-    def _note_file(self, tracked: Tracked, text: str, hunks: Sequence[Hunk]) -> None:
-        """If `text` (raw), with these hunks, is what the file of a document with unsaved work says, they come back when that is thrown away."""
-        noted = Noted(Text.of(text), tuple(hunks), -1)
-        is_files = tracked.saved is not None and tracked.saved.is_said_by(noted.text)
+    def _note_file(self, tracked: Tracked, kept: _Kept) -> None:
+        """If this is the review of what the file of a document with unsaved work says, or said last, it comes back when that is thrown away."""
+        file, said = kept.of_file, tracked.said
+        noted = Noted(Text.of(file.text), tuple(file.hunks), -1)
+        is_gone = said is None and tracked.stat is None
+        is_files = is_gone or (said is not None and said.is_said_by(noted.text))
         if is_files and noted.fits and tracked.hunks_then.file is None and not tracked.is_clean():
             tracked.hunks_then.restored(noted)
 
@@ -224,12 +233,12 @@ class Keeper:
 
     async def _restore_from(self, uri: DocumentUri, file: Resolved) -> None:
         self._stored_as.pop(uri, None)
-        kept = await self._kept(uri)
+        stored = kept = await self._kept(uri)
         decoded = await self._state.storage.read(file)
         way = None
         if kept is not None and not isinstance(decoded, Refusal):
-            way = await self._way(uri, kept, Text.of(decoded.text))
-        if kept is None or self._is_known(uri):
+            kept, way = await self._of_file(uri, kept, Text.of(decoded.text))
+        if stored is None or kept is None or self._is_known(uri):
             return
         reviewed = self._restored(uri, kept)
         if reviewed is not None and isinstance(decoded, Refusal):
@@ -239,8 +248,8 @@ class Keeper:
             reviewed.seen(Text.of(decoded.text))
             self.moved(reviewed)
             await self.as_told(reviewed)
-            if decoded.text != kept.text:
-                self._stored_as[uri] = kept, reviewed.ledger.hunks
+            if decoded.text != stored.text:
+                self._stored_as[uri] = stored, reviewed.ledger.hunks
 
     async def _comes_back(self, reviewed: Reviewed, path: str, file: Resolved) -> None:
         """A review is stored for a closed file in which nothing is under review here: the command line has brought work back, or another sidecar has
@@ -248,6 +257,7 @@ class Keeper:
         review in that text is what the journal tells, which knows the decisions."""
         uri, text = reviewed.uri, reviewed.text
         kept = await self._kept(uri)
+        kept = kept and kept.of_file
         if kept is None or not kept.hunks or kept.is_gone or kept.text == str(text):
             return
         raw, writes = kept.text, await self._journal.told(path, kept.text)
@@ -301,6 +311,16 @@ class Keeper:
         size = len(now) * _looked_for(len(writes), len(now))
         return await aside(size, lambda: _kept_in(writes, str(now), stored)) if writes else None
 
+    async def _of_file(self, uri: DocumentUri, stored: _Kept, now: Text) -> tuple[_Kept, _Kept | None]:
+        """The review from which the file goes on, which has the text `now`; and that of a text by which it came there, if that is known (see `_way`).
+        What was unsaved may have been saved right before the sidecar ended: of the two texts, the file goes on from that which is nearer to what it says."""
+        file = stored.in_file
+        if file is None:
+            return stored, await self._way(uri, stored, now)
+        both = (file.text, stored.text)
+        apart, apart_unsaved = await aside(len(now), lambda: [_difference(one, str(now)) for one in both])
+        return stored if apart_unsaved < apart else file, None
+
     async def _way(self, uri: DocumentUri, stored: _Kept, now: Text) -> _Kept | None:
         """The review of the text from which the file came to the text `now`, if that is older than what was `stored`: an editor had that unsaved, and it
         was thrown away. None if nothing like that is known."""
@@ -315,6 +335,7 @@ class Keeper:
         """Restore the review of a file that is not there. It belongs to the file's old name if the file was moved back; otherwise it waits until the
         file comes back. Returns the writes that the command line has taken back in it."""
         kept = await self._kept(uri)
+        stored, kept = kept, kept and kept.of_file
         if kept is None or not kept.hunks:  # perhaps only its removal is under review
             return []
         reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
@@ -326,6 +347,8 @@ class Keeper:
             restored = self._restored(uri, kept)
             if restored is not None:
                 await self._waits(restored)
+                if stored is not None and stored is not kept:
+                    self._stored_as[uri] = stored, ()
         elif restored := self._restored(old, kept._replace(is_gone=False)):
             self.moved(restored)
             await self._store_one(restored)
@@ -365,7 +388,11 @@ class Keeper:
 
     async def _kept(self, uri: DocumentUri) -> _Kept | None:
         """The review of a document as the journal has it; None if there is none or it cannot be read."""
-        kept = await self._journal.load_ledger(uri)
+        kept = await self._read(uri, await self._journal.load_ledger(uri))
+        in_file = await self._read(uri, await self._journal.load_ledger_in_file(uri))
+        return kept and kept._replace(in_file=in_file)
+
+    async def _read(self, uri: DocumentUri, kept: tuple[str, bytes] | None) -> _Kept | None:
         try:
             found = None if kept is None else from_json_of_file(kept[1])
         except (ValueError, KeyError, TypeError) as error:
@@ -402,7 +429,7 @@ class Keeper:
                 stored = {uri: r for uri, r in moved.items() if not self._is_held(r)}
                 await side_by_side(stored.values(), self._store_one, lambda one: len(self.text_of(one)))
                 # Last: what moved with a renamed file is in the journal at all times, under one name or both
-                done = [u for u, r in stored.items() if _is_done(r) and not self._in_file(r)]
+                done = [u for u, r in stored.items() if _is_done(r) and not self._is_in_file(r)]
                 if done:
                     await self._journal.forget_ledger(*done)
         finally:
@@ -414,24 +441,28 @@ class Keeper:
 
     async def _store_one(self, reviewed: Reviewed) -> None:
         hunks = reviewed.ledger.hunks
+        file = self._in_file(reviewed)
+        if file is not None:
+            self._of_files.add(reviewed.uri)
+        in_file = None if file is None else (file.text, AsJson(file.hunks))
         if hunks:
-            text = self.text_of(reviewed)
-            await self._journal.save_ledger(reviewed.uri, text, AsJson(hunks))
+            await self._journal.save_ledger(reviewed.uri, self.text_of(reviewed), AsJson(hunks), in_file)
         elif (last := reviewed.last) is not None and last[1]:
             await self._journal.save_ledger(reviewed.uri, last[0], AsJson(last[1], is_gone=True))
-        elif file := self._in_file(reviewed):
-            self._of_files.add(reviewed.uri)
-            await self._journal.save_ledger(reviewed.uri, file.text, AsJson(file.hunks))
+        elif in_file is not None and file is not None and file.hunks:
+            await self._journal.save_ledger(reviewed.uri, *in_file)
 
     def _in_file(self, reviewed: Reviewed) -> Noted | None:
-        """What is under review in the file of a document in which nothing is, because of unsaved work. The next sidecar needs it: the editor may not
-        keep that, or the user may throw it away."""
+        """What is under review in the file of a document with unsaved work; None if there is no such work, or the file's text is not known."""
         tracked = self._state.documents.get(reviewed.uri)
-        if tracked is None or not reviewed.live or tracked.is_clean() or reviewed.ledger.hunks:
+        file = None if tracked is None or not reviewed.live else tracked.hunks_then.file
+        if tracked is None or file is None or tracked.is_clean():
             return None
-        file = tracked.hunks_then.file
-        hunks = () if file is None else reviewed.ledger.unkept(file.hunks)
-        return replace(file, hunks=hunks) if file is not None and hunks else None
+        return replace(file, hunks=reviewed.ledger.unkept(file.hunks))
+
+    def _is_in_file(self, reviewed: Reviewed) -> bool:
+        file = self._in_file(reviewed)
+        return file is not None and bool(file.hunks)
 
     def text_of(self, reviewed: Reviewed) -> Text:
         """The text that contains the hunks now. The ledger learns of changes during an edit of ours only after the edit."""
@@ -493,6 +524,11 @@ def _goes_by(reviewed: Reviewed, way: _Kept | None) -> None:
     if reviewed.guessed is not None:
         reviewed.guessed = None
         reviewed.ledger.told(way.hunks)
+
+
+def _difference(one: str, other: str) -> int:
+    """How much lies between two texts (raw): the number of code points that a change from the one to the other removes and adds."""
+    return sum(edit.end - edit.start + len(edit.new) for edit in diff(normal(one), normal(other)).edits)
 
 
 def _leads_over(first: str, second: str, text: str) -> bool:

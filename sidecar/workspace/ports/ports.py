@@ -517,8 +517,15 @@ class Journal(Protocol):
         """As `finish`, for many entries with the same outcome."""
         ...
 
-    async def save_ledger(self, uri: str, text: str | Text, hunks: bytes | AsJson) -> None:
-        """Stores the unreviewed hunks of a document, and the text that they are in. Never raises."""
+    async def save_ledger(
+        self,
+        uri: str,
+        text: str | Text,
+        hunks: bytes | AsJson,
+        in_file: tuple[Text, AsJson] | None = None,
+    ) -> None:
+        """Stores the unreviewed hunks of a document, and the text that they are in; `in_file`: and those of its file, if the
+        document has unsaved work. Never raises."""
         ...
 
     async def save_rows(
@@ -534,6 +541,10 @@ class Journal(Protocol):
         ...
 
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None: ...
+    async def load_ledger_in_file(self, uri: str) -> tuple[str, bytes] | None:
+        """What was stored as `in_file`."""
+        ...
+
     async def ledger_uris(self) -> Sequence[str]:
         """The documents that have such hunks, of all workspaces. Never raises."""
         ...
