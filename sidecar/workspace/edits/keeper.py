@@ -158,8 +158,9 @@ class Keeper:
             await self.as_told(reviewed)
 
     def _more_in_what_was_stored(self, tracked: Tracked, known: Reviewed) -> _Kept | None:
-        """An editor that has kept unsaved text goes on from the text that was stored, not from its file's. Returns the review as it was stored, if by that
-        all is under review that is now, and more. None otherwise, and if anything was done in it since it was restored."""
+        """An editor that has kept unsaved text goes on from the text that was stored, not from its file's. Returns the review as it was stored, if the
+        document says that text, or if by that all is under review that is now, and more. None otherwise, and if anything was done in it since it was
+        restored."""
         stored, hunks = self._stored_as.pop(known.uri, (None, ()))
         then, is_synchronised = tracked.review_when_opened, tracked.document.desynchronised is None
         if (
@@ -170,6 +171,8 @@ class Keeper:
             or then.hunks != tuple(hunks)
         ):
             return None
+        if tracked.document.snapshot().says(stored.text):
+            return stored
         tried = Reviewed(known.uri, Text.of(stored.text), Ledger(stored.hunks))
         if stored.is_gone:
             tried.gone()
