@@ -19,6 +19,7 @@ from sidecar.core.ledger import Author
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal
+from sidecar.journal import Store
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
@@ -26,6 +27,7 @@ from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.file_time import tick
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
+from tests.turns.doors import CommandLine
 from tests.turns.journals import SlowJournal
 from tests.turns.world import entries
 from tests.workspace.test_behind import Agent, Turn
@@ -323,3 +325,31 @@ async def test_what_was_kept_in_a_text_that_is_gone_is_not_under_review_when_it_
         await files.rejected(list(files))
         assert ledgers.get(uri) is not None
         assert not reviewed.ledger.hunks
+
+
+def test_what_others_left_of_a_removed_text_that_they_had_made_anew_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That was taken back by a command line that was killed before it could forget their review (turns seed 1885222901)."""
+    (folder := tmp_path.resolve() / "w").mkdir()
+    puts(LINES)(folder)
+    agents, ours = Agent(), CHANGED.replace(b"six", b"SIX")
+    works = [puts(ours), removes, puts(LINES.replace(b"two", b"2"))]
+
+    async def main() -> None:
+        async with a_sidecar(folder, agents) as bench:
+            session, other = await bench.another_session(), await bench.another_session()
+            for its, act in zip((session, session, other), works, strict=True):
+                agents.script = acts(act)
+                await bench.workspace.start_prompt(its, [])[2]
+                await asyncio.sleep(15)
+        with monkeypatch.context() as killed:
+            killed.setattr(Store, "forget_ledger", lambda *_: None)
+            CommandLine(folder.parent / "journal", print).revert("--session", other)
+        assert not entries(folder)
+        async with a_sidecar(folder, agents) as bench:
+            assert [row["file"]["kind"] for row in await listed(bench)] == ["deleted"]
+            assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert (folder / "a.txt").read_bytes() == LINES
+
+    run(main())

@@ -248,13 +248,17 @@ class FileReviews:
 
     async def _remember(self, removal: Recorded, before: FileState) -> None:
         """Keeps what agents changed in a text that is gone with its file. If the file comes back, it is under review again.
-        What an agent made there anew after that removal may say the same; it is not in the text that comes back."""
+        What an agent made there anew after that removal may say the same; it is not in the text that comes back. Nor does what was last known to be under
+        review there say anything of it, if that was in another text."""
         uri, text = from_path(removal.path), text_of(before)
         known = self._state.ledgers.get(uri)
-        if text is None or (known is not None and (known.is_gone or known.ledger.hunks)):
+        if text is None or (known is not None and known.ledger.hunks):
+            return
+        last = None if known is None else known.last
+        if last is not None and normal(str(last[0])) == normal(text):
             return
         writes = [one for one in await self._journal.told(removal.path) if one.author.write < removal.id]
-        hunks = retold(writes, text)
+        hunks = retold(writes, text) if known is None else known.ledger.unkept(retold(writes, text))
         if hunks:
             self._state.ledgers.restore(uri, text, hunks).gone()
 
