@@ -18,8 +18,7 @@ from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path
-from sidecar.journal import SqliteJournal
-from sidecar.journal import Store
+from sidecar.journal import SqliteJournal, Store
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor

@@ -258,7 +258,9 @@ class FileReviews:
         if last is not None and normal(str(last[0])) == normal(text):
             return
         writes = [one for one in await self._journal.told(removal.path) if one.author.write < removal.id]
-        hunks = retold(writes, text) if known is None else known.ledger.unkept(retold(writes, text))
+        hunks = retold(writes, text)
+        if hunks and known is not None:
+            hunks = known.ledger.unkept(hunks)
         if hunks:
             self._state.ledgers.restore(uri, text, hunks).gone()
 
