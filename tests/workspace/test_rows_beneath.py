@@ -151,6 +151,11 @@ STORIES: dict[str, tuple[Act, list[list[Act]]]] = {
         [[all_of(puts(b"", "c.txt"), chmods(0o755, "c.txt")), moves_here("c.txt")]],
     ),
     "an empty file is removed, and made empty": (EMPTY, [[removes, all_of(EMPTY, chmods(0o755))]]),
+    # So has a text that is as it was when the turn began, and was something else in between
+    "an empty file is bytes with another mode, and empty again": (
+        EMPTY,
+        [[all_of(puts(BYTES), chmods(0o755)), EMPTY]],
+    ),
 }
 
 

@@ -80,6 +80,10 @@ class FileReviews:
     def is_now(self, path: str, state: FileState | None) -> None:
         self._now[path] = state
 
+    def is_text(self, path: str) -> None:
+        """A text is there, which is accounted for, and its mode is not: that is measured from what it was when the turn began."""
+        self._now.pop(path, None)
+
     def known(self, path: str) -> FileState | None:
         return self._now.get(path)
 
@@ -103,7 +107,7 @@ class FileReviews:
             self._is_back(gone, gone.old_text)
         last = self.last(path)
         if last is None or not last.makes_text:
-            self._now.pop(path, None)
+            self.is_text(path)
         return gone
 
     def _left_nothing(self, path: str, session: Session | None) -> FileChange | None:

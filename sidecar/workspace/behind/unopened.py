@@ -312,8 +312,11 @@ class Unopened:
             was_removed=self._files.was_removed(path),
         )
         self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
+        # Text that is the user's, or as it was when the turn began, says nothing of the file's mode
         if before is None and not parts and seen.link is None:
-            self._files.came(path)  # it is the user's, or as it was when the turn began, but for its mode
+            self._files.came(path)
+        elif isinstance(decoded, Decoded) and not parts:
+            self._files.is_text(path)
         else:
             self._files.is_now(path, state)
         if maker is not None and maker.unknown and parts and parts[-1].session is None:
