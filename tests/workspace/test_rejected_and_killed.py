@@ -92,6 +92,11 @@ STORIES: dict[str, tuple[Act, list[Act], int]] = {
         0,
     ),
     "a file that is moved and removed": (puts(BYTES), [moves_to("b.txt"), removes_moved], 0),
+    "a file with another mode that is moved, removed and made anew": (
+        with_mode(BYTES),
+        [chmods(0o600), moves_to("b.txt"), removes_moved, puts(TEXT, "b.txt")],
+        1,
+    ),
 }
 
 

@@ -434,8 +434,11 @@ class FileReviews:
         """Why the change cannot be put back, in words; empty if nothing is in the way. `change`: as `as_it_is_put_back` returned it. What cannot be put
         back is not to be journalled as about to be: where the disk shows what was there before the change, because later work led
         there, a sidecar that is killed would be taken to have put it back."""
-        if any(c.moved_from == change.path and c.id > change.id for c in self):
+        later = [c for c in self if c.id > change.id]
+        if any(c.moved_from == change.path for c in later):
             return "the file was moved since; reject that first"
+        if change.moved_from and any(c.path == change.path and c.after is None for c in later):
+            return "the file was removed since; reject that first"  # what is there now is another one
         now = await self.found(change.path)
         if (change.moved_from or change.kind == "mode") and not isinstance(now, FileState):
             return "the file is gone"
