@@ -260,26 +260,37 @@ class Store:
         return {entry.id for entry in self._these(entry_ids) if entry.state in states}
 
     def removal(self, path: str) -> tuple[Recorded, FileState] | None:
-        """Return the newest write of this file (canonical path) that is not taken back, and the state before it. None unless that write removed the file."""
+        """Return the newest write of this file (canonical path) that is not taken back, and the state before the row that it ends (`_row`). None unless that
+        write removed the file."""
+        every = self._of(path)
+        newest = next((one for one in every if one.agent not in TAKES_BACK and _stands(one)), None)
+        states = None if newest is None else self.states(newest.id)
+        if newest is None or states is None or states[1] is not None:
+            return None
+        first = self.states(self._row(newest, every)[-1].id)
+        return None if first is None or first[0] is None else (newest, first[0])
 
-        def work(db: OpenJournal) -> tuple[Recorded, FileState] | None:
-            row = db.connection.execute(
-                "SELECT id FROM writes WHERE path = ? AND state IN ('done', 'unknown') "
-                f"AND agent NOT IN ({', '.join('?' * len(TAKES_BACK))}) ORDER BY id DESC LIMIT 1",
-                (as_blob(path), *TAKES_BACK),
-            ).fetchone()
-            whole = None if row is None else writing.states(db.connection, row[0])
-            if row is None or whole is None or whole[0] is None or whole[1] is not None:
-                return None
-            (entry,) = selecting.entries(db.connection, Selection(ids=(row[0],)))
-            return entry, whole[0]
+    def _row(self, last: Recorded, every: Sequence[Recorded]) -> list[Recorded]:
+        """Return the writes that are one row of the review of whole files, which ends with `last`, newest first: those of one turn, each of which found
+        what the one before it had left. `every`: all writes of the file, newest first."""
+        found, states = [last], self.states(last.id)
+        for one in every:
+            if one.id >= last.id or one.state == "failed":
+                continue
+            older = self.states(one.id)
+            same = (one.session, one.turn, one.agent) == (last.session, last.turn, last.agent)
+            if not (same and _stands(one)) or older is None or states is None or older[1] != states[0]:
+                break
+            found.append(one)
+            states = older
+        return found
 
-        return self._do(work)
+    def _of(self, path: str) -> list[Recorded]:
+        return [one for one in self.entries(Selection(paths=(path,))) if one.path == path]
 
     def gone(self, write: Recorded) -> list[tuple[Texts, States | None]]:
         """Return what was taken back of the earlier writes of the same file after `write` was made, newest first; see gone.py."""
-        every = [one for one in self.entries(Selection(paths=(write.path,))) if one.path == write.path]
-        return gone(self, write, every)
+        return gone(self, write, self._of(write.path))
 
     def text_ids(self, path: str) -> dict[str, TextIds]:
         """Return the ids of the texts before and after each write of this file (canonical path), by the write's id. Equal texts have the same id; None:
@@ -294,8 +305,13 @@ class Store:
         return self._do(work)
 
     def gone_before(self, entry_id: str) -> list[tuple[Texts, States | None]]:
-        """Return what `gone` finds for this write."""
-        return [one for write in self._these([entry_id]) for one in self.gone(write)]
+        """Return what `gone` finds for the row of the review of whole files that this write ends, as if that were one write."""
+        found: list[tuple[Texts, States | None]] = []
+        for write in self._these([entry_id]):
+            every = self._of(write.path)
+            *later, first = self._row(write, every)
+            found += gone(self, first, [one for one in every if one not in later])
+        return found
 
     def moved_to(self, entry_id: str) -> list[Recorded]:
         """For a write that removed a file: return the writes of the same turn that created another file with its text, newest first."""
@@ -552,6 +568,11 @@ class Store:
             with suppress(sqlite3.Error):
                 db.connection.close()
             db.alive.close()
+
+
+def _stands(one: Recorded) -> bool:
+    """Whether nobody has kept the write or taken it back."""
+    return one.state in ("done", "unknown")
 
 
 def _is_mode(states: States | None) -> bool:

@@ -156,6 +156,15 @@ STORIES: dict[str, tuple[Act, list[list[Act]]]] = {
         EMPTY,
         [[all_of(puts(BYTES), chmods(0o755)), EMPTY]],
     ),
+    # A row of several writes, in the place of which there is a text, is the removal of what was there before all of them
+    "a made text is bytes and removed, and another": (
+        nothing_there,
+        [[puts(TEXT)], [puts(BYTES), removes], [puts(OTHER)]],
+    ),
+    "a made text is bytes, moved and another": (
+        puts(LINES, "c.txt"),
+        [[puts(TEXT)], [puts(BYTES), moves_to("c.txt"), puts(OTHER)]],
+    ),
 }
 
 
@@ -284,6 +293,38 @@ def test_what_the_user_put_where_a_change_had_been_rejected_is_back(tmp_path: Pa
                 await asyncio.sleep(15)
 
     run(main())
+
+
+def test_a_removal_that_is_under_review_again_is_of_what_was_there_when_its_turn_began(
+    tmp_path: Path,
+) -> None:
+    """The turn changed it as a whole before that. What another agent made in its place is taken back by the command line."""
+    (folder := tmp_path.resolve() / "w").mkdir()
+    puts(LINES)(folder)
+    agents, turns = Agent(), [[puts(CHANGED)], [puts(BYTES), removes], [puts(OTHER)]]
+
+    async def script(turn: Turn) -> None:
+        for act in turns.pop(0):
+            await acts(act)(turn)
+
+    agents.script = script
+
+    async def main() -> None:
+        async with a_sidecar(folder, agents) as bench:
+            sessions = [await bench.another_session() for _ in turns]
+            for session in sessions:
+                await bench.workspace.start_prompt(session, [])[2]
+                await asyncio.sleep(15)
+            command_line = CommandLine(folder.parent / "journal", print)
+            await command_line.revert_beside(bench.workspace, "--session", sessions[-1])
+            (removal,) = await listed(bench)
+            assert (removal["file"]["kind"], removal["oldText"]) == ("deleted", CHANGED.decode())
+            await bench.workspace.review.reject(Selector(change_ids=frozenset([removal["changeId"]])))
+            (hunk,) = await listed(bench)
+            assert (hunk["oldText"], hunk["newText"]) == ("two", "TWO")
+
+    run(main())
+    assert (folder / "a.txt").read_bytes() == CHANGED
 
 
 async def test_a_row_that_was_kept_between_two_of_a_turn_stays_between_them_after_a_restart(

@@ -557,13 +557,13 @@ class Journal(Protocol):
         ...
 
     async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
-        """The newest entry of this file (canonical path) that is not taken back, and what was there before it. None
-        unless that entry removed the file. Never raises."""
+        """The newest entry of this file (canonical path) that is not taken back, and what was there before the row of the
+        review of whole files that it ends. None unless that entry removed the file. Never raises."""
         ...
 
     async def gone_before(self, entry_id: str) -> Sequence[tuple[Texts, States | None]]:
-        """What those earlier entries of the same file did that were taken back after this entry was made, newest first:
-        their texts and, if these do not say everything, the states of the whole file. Never raises."""
+        """What those entries of the same file from before the row that this entry ends did that were taken back after it,
+        newest first: their texts and, if these do not say everything, the states of the whole file. Never raises."""
         ...
 
     async def paths(self, entry_ids: Collection[str]) -> Sequence[str]:
