@@ -406,12 +406,17 @@ class Store:
         return self._do(work)
 
     def held(self, path: str, text: str) -> bool:
-        """Whether one of the newest writes of this file (canonical path) started from this text (compared form)."""
+        """Whether one of the newest writes of this file (canonical path) started from this text (compared form). Only writes since the user last kept that the
+        file was removed count: what is there after that is a new one."""
 
         def work(db: OpenJournal) -> bool:
+            removed = (
+                f"SELECT max(id) FROM writes WHERE path = ? AND state = 'kept' AND NOT {selecting.EXISTS}"
+            )
             rows = db.connection.execute(
-                "SELECT DISTINCT before FROM writes WHERE path = ? AND before IS NOT NULL ORDER BY id DESC LIMIT ?",
-                (as_blob(path), _HELD),
+                "SELECT DISTINCT before FROM writes WHERE path = ? AND before IS NOT NULL "
+                f"AND id > coalesce(({removed}), '') ORDER BY id DESC LIMIT ?",
+                (as_blob(path), as_blob(path), _HELD),
             ).fetchall()
             return any(normal(db.texts.get(row[0])) == text for row in rows)
 

@@ -327,6 +327,31 @@ def test_a_removal_that_is_under_review_again_is_of_what_was_there_when_its_turn
     assert (folder / "a.txt").read_bytes() == CHANGED
 
 
+@pytest.mark.parametrize("data", [b"", TEXT], ids=["empty", "text"])
+def test_what_is_made_where_a_removal_was_kept_is_new_also_if_it_says_what_was_removed(
+    tmp_path: Path, data: bytes
+) -> None:
+    (folder := tmp_path.resolve() / "w").mkdir()
+    puts(data)(folder)
+    agents = Agent()
+
+    async def main() -> None:
+        async with a_sidecar(folder, agents) as bench:
+            session, review = await bench.another_session(), bench.workspace.review
+            for act in (removes, puts(data)):
+                agents.script = acts(act)
+                await bench.workspace.start_prompt(session, [])[2]
+                await asyncio.sleep(15)
+                (row,) = await listed(bench)
+                if act is removes:
+                    review.keep(Selector(change_ids=frozenset([row["changeId"]])))
+                    await asyncio.sleep(5)
+            await review.reject(Selector(everything=True))
+            assert not entries(folder)
+
+    run(main())
+
+
 async def test_a_row_that_was_kept_between_two_of_a_turn_stays_between_them_after_a_restart(
     tmp_path: Path,
 ) -> None:

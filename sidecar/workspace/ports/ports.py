@@ -506,7 +506,8 @@ class Journal(Protocol):
         ...
 
     async def held(self, path: str, text: str) -> bool:
-        """Whether this file (canonical path) is known to have held this text (compared form) before some change. Never raises."""
+        """Whether this file (canonical path) is known to have held this text (compared form) before some change. Not if its removal was kept since. Never
+        raises."""
         ...
 
     async def finish(self, entry_id: str, state: EntryState) -> None:
