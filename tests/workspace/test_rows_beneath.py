@@ -145,6 +145,12 @@ STORIES: dict[str, tuple[Act, list[list[Act]]]] = {
         puts(TEXT),
         [[removes], [EMPTY, all_of(puts(TEXT), chmods(0o755))]],
     ),
+    # So does what is put in the place of a link or of bytes, also where it was an empty file first, or another text was in between
+    "a link is removed, and made empty and filled": (links(), [[removes], [EMPTY, puts(TEXT)]]),
+    "moved bytes, and in their place a text that is moved away and back": (
+        puts(BYTES),
+        [[moves_to("b.txt")], [puts(TEXT)], [moves_to("c.txt"), moves_here("c.txt")]],
+    ),
     # A file that is removed and made anew in one turn has another mode
     "an empty file is another empty file": (
         EMPTY,

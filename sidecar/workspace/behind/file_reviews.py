@@ -91,9 +91,10 @@ class FileReviews:
         """There is a text under the path: from now on its changes are hunks. Drops the newest rows that ended in no text (the file was removed, or
         emptied as a whole), and returns them as one. The hunks begin with what was there before them.
 
-        `session`: whose turn put the text there; None: nobody's. The row of an empty file that another session or turn had made stays.
+        `session`: whose turn put the text there; None: nobody's. The row of an empty file stays if another session or turn had made it, or if it stands where
+        something that was not text was removed.
         """
-        for renamed in [c for c in self if c.moved_from == path]:
+        for renamed in [c for c in self._left_alone() if c.moved_from == path]:
             self._is_a_copy(renamed)  # there are two files now: a new one, and one that is back
             if renamed.new_text is not None:
                 self._state.back_under(from_path(path), renamed.uri, renamed.new_text)
@@ -116,16 +117,16 @@ class FileReviews:
         if last is None or not (last.leaves_nothing and last.begins_with_text):
             return None
         is_its = session is not None and (last.author.session, last.author.turn) == (session.id, session.turn)
-        return last if is_its or not last.is_made_empty else None
+        return last if not last.is_made_empty or (is_its and not self.holds_bytes(path, last)) else None
 
     def began_as(self, path: str) -> FileState | None:
         """What the changes of a file begin with, if it came in this turn where an agent had removed a file."""
         return self._began_as.get(path)
 
-    def holds_bytes(self, path: str) -> bool:
-        """Whether something that was not text was removed from there."""
-        gone = self.removal(path)
-        if gone is not None:
+    def holds_bytes(self, path: str, above: FileChange | None = None) -> bool:
+        """Whether something that was not text was removed from there; `above`: before this row."""
+        gone = self.last(path, above)
+        if gone is not None and gone.after is None:
             return not gone.begins_with_text
         return any(c.moved_from == path and c.new_text is None for c in self)
 
@@ -134,9 +135,15 @@ class FileReviews:
         last = self.last(path)
         return last if last is not None and last.after is None else None
 
-    def last(self, path: str) -> FileChange | None:
-        """The newest row of the path, on top of which is what somebody does there next."""
-        return next((c for c in reversed(list(self)) if c.path == path), None)
+    def last(self, path: str, above: FileChange | None = None) -> FileChange | None:
+        """The newest row of the path, on top of which is what somebody does there next; `above`: of those from before this row."""
+        rows = [c for c in self if c.path == path and (above is None or c.id < above.id)]
+        return rows[-1] if rows else None
+
+    def _left_alone(self) -> list[FileChange]:
+        """The moved files of which no row is newer under the old path: what has a row there is another file, which does not come back."""
+        newest = {change.path: change.id for change in self}
+        return [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
 
     def _is_a_copy(self, moved: FileChange, after: FileState | None = None) -> FileChange:
         """There is a file again where this one was moved from: from now on, this one counts as made by who moved it."""
@@ -272,8 +279,7 @@ class FileReviews:
         """If somebody brought a renamed file back under its old name, it exists twice. From then on, the new file
         counts as a copy that the agent made, whatever becomes of the old one. `while_acting`: an agent is at work, and may
         have made another text there, which is recorded as its doing."""
-        newest = {change.path: change.id for change in self}
-        renamed = [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
+        renamed = self._left_alone()
         twice = await anyio.to_thread.run_sync(lambda: [c for c in renamed if os.path.lexists(c.moved_from)])
         half_back = await self._half_back(twice)
         for change in twice:
