@@ -297,6 +297,8 @@ class Play:
             self.wanted[name] |= {disk[name]}
         for state in list(self.wanted[name]):
             self.wanted[name] |= _kept(change, state, disk[name])
+        if change is not None and change.kind == "changed":
+            self._keeps_its_mode(change)
         if change is not None and change.moved_from:
             self.wanted[names[1]] |= {None}
             self.blocked |= {*names}
@@ -305,6 +307,16 @@ class Play:
         if len(self.wanted[name]) > 1:
             self.blocked.add(name)
         self.bench.workspace.review.keep(Selector(change_ids=frozenset([row["changeId"]])))
+
+    def _keeps_its_mode(self, kept: FileChange) -> None:
+        """The mode that was there already is the work of a row beneath, which may be taken back."""
+        assert kept.before is not None
+        assert kept.after is not None
+        if kept.before.mode != kept.after.mode:
+            return
+        for change in self.bench.workspace.review.files:
+            if change.path == kept.path and change.id < kept.id and change.kind == "mode" and change.before:
+                self.wanted[os.path.basename(kept.path)] |= {("file", kept.after.data, change.before.mode)}
 
     def _is_gone_for_good(self, removal: FileChange) -> None:
         """The removal of a file is kept: an agent that had moved it there before cannot move it back."""
@@ -379,7 +391,9 @@ def play(
         return Play(seed, folder, Path(journal), say, without).whole()
 
 
-@pytest.mark.parametrize("seed", [*range(40), 5035, 6148, 6254, 7653, 7680, 7828, 8780, 8815, 9266, 9319, 9372])
+@pytest.mark.parametrize(
+    "seed", [*range(40), 5035, 6148, 6254, 7653, 7680, 7828, 8780, 8815, 8961, 9266, 9319, 9372]
+)
 def test_rows_of_whole_files_are_taken_back_in_any_order(seed: int) -> None:
     assert not play(seed)
 
