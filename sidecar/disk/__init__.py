@@ -2,7 +2,7 @@
 and saves atomically.
 
     roots.py     Roots: the folders of a session, held open
-    resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
+    resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key, name_key
     folders.py   folder(roots, path) -> canonical path | Refusal: where a command is run
     folder_entries.py  entries(root, relative, depth, most): the listing of a folder, with metadata
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes, Encoded.of(text, …): the same in pieces
@@ -39,7 +39,7 @@ from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
 from sidecar.disk.made_folders import folders_above, missing_folders, remove_empty
 from sidecar.disk.remove import remove
-from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
+from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, name_key, order_key
 from sidecar.disk.restore import found, restore
 from sidecar.disk.roots import Root, Roots
 from sidecar.disk.temporaries import sweep_temporaries
@@ -70,6 +70,7 @@ __all__ = [
     "fresh_stat",
     "identity",
     "missing_folders",
+    "name_key",
     "order_key",
     "read_lines",
     "remove",

@@ -297,6 +297,16 @@ def order_key(path: str) -> str:
     return unicodedata.normalize("NFC", name).casefold() if sys.platform == "darwin" else name
 
 
+def name_key(path: str) -> str:
+    """Like `order_key`, for requests about what stands under the name itself: if that is a link, not about what it leads to. The key stays the same
+    while one link is put in place of another. The two keys of a name that is no link are the same."""
+    folder, name = os.path.split(path)
+    name = os.path.join(order_key(folder), name)
+    if sys.platform == "win32":
+        return os.path.normcase(name)
+    return unicodedata.normalize("NFC", name).casefold() if sys.platform == "darwin" else name
+
+
 def _outside(roots: Roots, path: str, asked: str) -> Refusal:
     """Return OUTSIDE or SYMLINK_ESCAPE. The choice depends only on the requested text, never on what exists."""
     lexically_inside = roots.match(os.path.normpath(asked)) is not None

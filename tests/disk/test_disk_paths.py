@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sidecar.core.policy import Access
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.disk import Missing, Resolved, Roots, beneath, identity, order_key, resolve
+from sidecar.disk import Missing, Resolved, Roots, beneath, identity, name_key, order_key, resolve
 from sidecar.disk.openat2 import on_special_filesystem
 
 # A workspace as a hostile repository would lay it out. `name -> target` is a link, `name/` a folder, `name|` a FIFO, `name=` a socket.
@@ -536,6 +536,12 @@ def test_requests_about_one_file_queue_under_one_name(world: Path, path: str, ex
     assert order_key(f"{world}{path}") == os.path.normcase(f"{world}{expected}")
 
 
+@pytest.mark.parametrize(("path", "expected"), [*KEYS[:1], *KEYS[3:], ("/alias/link", "/ws/link")])
+def test_what_stands_under_a_name_queues_under_that_name(world: Path, path: str, expected: str) -> None:
+    assert name_key(f"{world}{path}") == os.path.normcase(f"{world}{expected}")
+
+
 def test_a_name_for_queueing_is_given_for_anything() -> None:
     for path in ("", "relative", "\0", "/\ud800", "/" + "x/" * 5000):
         assert isinstance(order_key(path), str)
+        assert isinstance(name_key(path), str)

@@ -143,6 +143,9 @@ class MemoryStorage(Storage):
     def order_key(self, path: str) -> str:
         return path
 
+    def name_key(self, path: str) -> str:
+        return path
+
     def stat(self, path: str) -> Stat | None:
         return self._disk.stat(path)
 

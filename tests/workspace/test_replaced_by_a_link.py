@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidecar.workspace.review.review import Selector
+from sidecar.workspace.state.storage import Storage
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
@@ -106,6 +108,41 @@ def test_in_the_place_of_a_link_or_of_nothing(
     removed = entries(folder)
     act(folder)
     assert removed == entries(folder)
+
+
+@doors
+def test_links_that_are_being_put_back_are_nobodys_change(
+    folder: Path, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the disk takes its time and somebody looks at them before it is done, in a turn that goes on (turns seed 1885224553)."""
+
+    def lead_to(target: str) -> Act:
+        def act(folder: Path) -> None:
+            for name in ("a.txt", "b.txt"):
+                (folder / name).unlink(missing_ok=True)
+                (folder / name).symlink_to(target + name)
+
+        return act
+
+    restore = Storage.restore
+
+    async def slowly(*args: Any) -> Any:
+        done = await restore(*args)
+        await asyncio.sleep(1)
+        return done
+
+    async def rejects(turn: Turn) -> None:
+        turn.says("execute", call="another")
+        with monkeypatch.context() as slow:
+            slow.setattr(Storage, "restore", slowly)
+            assert (await turn.bench.workspace.review.reject(Selector(everything=True))).done
+        turn.says("execute", call="another", status="completed")
+        await asyncio.sleep(1)
+
+    lead_to("before ")(folder)
+    before = entries(folder)
+    plays(folder, [begins, acts(lead_to("elsewhere ")), rejects], door)
+    assert entries(folder) == before
 
 
 @doors

@@ -114,7 +114,7 @@ class Unopened:
         if row is None:
             self._starts.asks_soon(session.id, path)
         await self._settling.until_open_again(from_path(path))
-        ticket = state.queues.take("", path, state.storage.order_key, "write")
+        ticket = state.queues.take("", path, state.storage.name_key, "write")
         try:
             if not await ticket.turn(WAIT_SECONDS):
                 return ""  # the next look sees what is being written now

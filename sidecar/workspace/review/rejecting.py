@@ -164,7 +164,7 @@ class Rejecter:
         """Restore what was at paths as a whole. Returns for each why it could not be done, as a message; "" if it was done. No change may
         block another."""
         paths = (path for change in changes for path in (change.path, change.moved_from) if path)
-        async with self._state.queues.places(paths, self._state.storage.order_key, WAIT_SECONDS):
+        async with self._state.queues.places(paths, self._state.storage.name_key, WAIT_SECONDS):
             changes = [await files.as_it_is_put_back(change) for change in changes]
             results = await self._put_back(files, changes)
         await self._texts_are_shown([change for change, why in zip(changes, results, strict=True) if not why])

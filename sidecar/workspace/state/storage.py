@@ -80,6 +80,9 @@ class Storage:
     def order_key(self, path: str) -> str:
         return disk.order_key(path)
 
+    def name_key(self, path: str) -> str:
+        return disk.name_key(path)
+
     def stat(self, path: str) -> Stat | None:
         return disk.fresh_stat(path)
 
