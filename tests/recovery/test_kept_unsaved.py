@@ -320,6 +320,37 @@ async def test_what_an_agent_wrote_in_the_file_beside_what_is_under_review_in_th
     assert path.read_text() == LINES.replace("nine", "mine")
 
 
+async def test_an_editor_has_kept_what_an_agent_wrote_although_a_sidecar_found_the_file_gone_meanwhile(
+    tmp_path: Path, journal: Path
+) -> None:
+    """Unsaved, where the user has typed over what was under review in the file. The file is back when the next sidecar starts."""
+    folder, saved = tmp_path.resolve(), LINES.replace("two", "TWO")
+    path = folder / "a.txt"
+    path.write_text(LINES)
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await bench.observed("a.txt")
+        await bench.read("a.txt")
+        await bench.write("a.txt", saved)
+        editor.replaces("a.txt", "TWO", "mine")
+        await bench.read("a.txt")
+        await bench.write("a.txt", editor.text("a.txt").replace("five", "FIVE").replace("eight", "EIGHT"))
+        editor.replaces("a.txt", "EIGHT", "also mine")
+        await bench.workspace.reviews_stored()
+        unsaved = editor.text("a.txt")
+    assert path.read_text() == saved
+    path.unlink()
+    async with on_the_journal(folder, journal) as bench:
+        await bench.workspace.restore_reviews()
+        await bench.workspace.reviews_stored()
+    path.write_text(saved)
+    left = await rejected_in(folder, journal, unsaved, seen_first=True)
+    assert left == LINES.replace("two", "mine").replace("eight", "also mine")
+
+
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 TYPED = LINES.replace("five", "mine")
 AGENTS = TYPED.replace("one", "ONE").replace("six", "SIX").replace("nine", "NINE")

@@ -348,10 +348,11 @@ class Keeper:
             return []
         if old is None:
             restored = self._restored(uri, kept)
-            if restored is not None:
+            if restored is not None and stored is not None and stored is not kept:
+                restored.gone()  # what is stored stays so: an editor may have the unsaved text, whenever the file comes back
+                self._stored_as[uri] = stored, ()
+            elif restored is not None:
                 await self._waits(restored)
-                if stored is not None and stored is not kept:
-                    self._stored_as[uri] = stored, ()
         elif restored := self._restored(old, kept._replace(is_gone=False)):
             self.moved(restored)
             await self._store_one(restored)
