@@ -125,6 +125,25 @@ def test_what_was_under_review_in_a_text_of_which_bytes_were_made_goes_with_them
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+@any_editor
+def test_where_nothing_was_under_review_in_a_text_of_which_bytes_were_made_nobody_waits(
+    tmp_path: Path, habits: Habits
+) -> None:
+    """For an editor to read the file again: with unsaved text in the document, it never does."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(turn, makes_bytes)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        began = asyncio.get_running_loop().time()
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert asyncio.get_running_loop().time() - began < 1
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, habits, script, before=opened_and_typed, after=after)
+
+
 @either
 @pytest.mark.parametrize("is_typed_in", [False, True])
 def test_a_renamed_file_is_one_row(tmp_path: Path, is_typed_in: bool, custom: bool) -> None:

@@ -172,13 +172,14 @@ class Rejecter:
 
     async def _texts_are_shown(self, changes: Sequence[FileChange]) -> None:
         """Where a file was no text, an open document of it shows its text once the editor has read the file again. What is under review in that is
-        not in what the document shows before, and may be rejected next."""
+        not in what the document shows before, and may be rejected next. Where nothing is, nobody waits."""
         async with anyio.create_task_group() as documents:
             for change in changes:
                 tracked = self._state.documents.get(change.uri)
                 was_bytes = change.after is not None and change.new_text is None
-                if tracked is not None and was_bytes and change.old_text is not None:
-                    documents.start_soon(tracked.becomes, normal(change.old_text), RELOAD_SECONDS)
+                text = change.old_text if was_bytes and change.hunks != () else None
+                if tracked is not None and text is not None:
+                    documents.start_soon(tracked.becomes, normal(text), RELOAD_SECONDS)
 
     async def _put_back(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
         """`changes`: as `FileReviews.as_it_is_put_back` returned them."""
